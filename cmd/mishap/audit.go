@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/user"
 	"strconv"
@@ -61,8 +60,7 @@ after, and with which result (docs/audit.md). Days and times are UTC.`,
   mishap audit --action user.role --result refused
   mishap audit > audit.jsonl`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			var err error
+		PreRunE: func(*cobra.Command, []string) (err error) {
 			if f.Since, err = parseMoment(since, false); err == nil {
 				f.Until, err = parseMoment(until, true)
 			}
@@ -72,26 +70,24 @@ after, and with which result (docs/audit.md). Days and times are UTC.`,
 			if f.Result != "" && f.Result != audit.Done && f.Result != audit.Refused {
 				err = fmt.Errorf("--result: expected done or refused, got %q", f.Result)
 			}
-			if err != nil {
-				return &usageError{err, cmd.CommandPath()}
-			}
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-				if err := store.AuditAlone(ctx, db.AuditEvent{Action: "read.log"}); err != nil {
-					return err
-				}
-				out := bufio.NewWriter(p.out)
-				lines := json.NewEncoder(out)
-				for record, err := range upkeep.NewAuditLog(store).All(ctx, f) {
-					if err == nil {
-						err = lines.Encode(record)
-					}
-					if err != nil {
-						return err
-					}
-				}
-				return out.Flush()
-			})
+			return err
 		},
+		RunE: p.stored(func(ctx context.Context, s session) (string, error) {
+			if err := s.store.AuditAlone(ctx, db.AuditEvent{Action: "read.log"}); err != nil {
+				return "", err
+			}
+			out := bufio.NewWriter(p.out)
+			lines := json.NewEncoder(out)
+			for record, err := range upkeep.NewAuditLog(s.store).All(ctx, f) {
+				if err == nil {
+					err = lines.Encode(record)
+				}
+				if err != nil {
+					return "", err
+				}
+			}
+			return "", out.Flush()
+		}),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&since, "since", "", "records from this `day` or time on, such as 2026-11-23 or 2026-11-23T14:00:00Z")

@@ -52,23 +52,22 @@ bugs as mishap's account.`,
   mishap backup /mnt/disk/mishap --blobs --with-secrets
   mishap backup 's3://backups/mishap?endpoint=https://s3.example.com' --keep 14`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		PreRunE: func(*cobra.Command, []string) error {
 			if f.keep < 0 || f.jobs < 1 {
-				return &usageError{errors.New("--keep and --jobs: expected a number above 0"), cmd.CommandPath()}
+				return errors.New("--keep and --jobs: expected a number above 0")
 			}
 			if !slices.Contains([]backup.Method{backup.Auto, backup.Dump, backup.Base}, backup.Method(f.method)) {
-				return &usageError{errors.New("--method: expected auto, dump or base"), cmd.CommandPath()}
+				return errors.New("--method: expected auto, dump or base")
 			}
-			c, err := p.dataConfig(cmd)
-			if err != nil {
-				return err
-			}
+			return nil
+		},
+		RunE: p.configured(func(ctx context.Context, args []string, c config.Config) error {
 			if f.incremental {
 				_, _ = fmt.Fprintln(p.err, "mishap: --incremental was removed, and this is a whole backup. Leave the option "+
 					"out; docs/operating.md shows programs that archive only changes.")
 			}
-			return runBackup(cmd.Context(), p, c, args[0], f)
-		},
+			return runBackup(ctx, p, c, args[0], f)
+		}),
 	}
 	cmd.Flags().BoolVar(&f.blobs, "blobs", false, "with core dumps and added symbols")
 	cmd.Flags().BoolVar(&f.secrets, "with-secrets", false, "with the secrets of the configuration")

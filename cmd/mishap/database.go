@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +15,7 @@ import (
 	"mishap/db"
 	"mishap/db/disk"
 	"mishap/db/embedded"
+	"mishap/db/people"
 	"mishap/db/upkeep"
 )
 
@@ -70,16 +71,39 @@ func (d *database) close(ctx context.Context) error {
 	return d.server.Stop(ctx)
 }
 
-// withStore calls do with the database of the configuration that the command line names.
-func (p *program) withStore(
-	cmd *cobra.Command, level slog.Level, do func(context.Context, config.Config, *db.Store) error,
-) error {
-	c, err := p.dataConfig(cmd)
-	if err != nil {
-		return err
+// action is what a command does.
+type action = func(*cobra.Command, []string) error
+
+// configured returns the action of a command that uses data_dir.
+func (p *program) configured(do func(ctx context.Context, args []string, c config.Config) error) action {
+	return func(cmd *cobra.Command, args []string) error {
+		c, err := p.dataConfig(cmd)
+		if err != nil {
+			return err
+		}
+		return do(cmd.Context(), args, c)
 	}
-	return useStore(cmd.Context(), c, newLog(p.err, level), func(store *db.Store) error {
-		return do(cmd.Context(), c, store)
+}
+
+// session is what a command that uses the database works with.
+type session struct {
+	args   []string
+	config config.Config
+	store  *db.Store
+	people *people.Store
+}
+
+// stored returns the action of a command that uses the database. It prints the message that do returns.
+func (p *program) stored(do func(context.Context, session) (message string, err error)) action {
+	return p.configured(func(ctx context.Context, args []string, c config.Config) error {
+		return useStore(ctx, c, newLog(p.err, slog.LevelWarn), func(store *db.Store) error {
+			message, err := do(ctx, session{args, c, store, people.New(store)})
+			if err != nil || message == "" {
+				return err
+			}
+			_, err = fmt.Fprintln(p.out, message)
+			return err
+		})
 	})
 }
 
@@ -116,12 +140,12 @@ With an empty database_url it uses the private PostgreSQL of data_dir, and start
 for as long as the command runs.`,
 		Example: "  mishap migrate",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withStore(cmd, slog.LevelInfo, func(context.Context, config.Config, *db.Store) error {
+		RunE: p.configured(func(ctx context.Context, _ []string, c config.Config) error {
+			return useStore(ctx, c, newLog(p.err, slog.LevelInfo), func(*db.Store) error {
 				_, err := fmt.Fprintln(p.out, "The database schema is up to date.")
 				return err
 			})
-		},
+		}),
 	}
 }
 
@@ -138,17 +162,11 @@ With database_url, upgrade that server with its own tools. Where only one versio
 the container images, make a backup with the old one and restore it with the new one.`,
 		Example: `  systemctl stop mishap && mishap upgrade-postgresql && systemctl start mishap`,
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := p.dataConfig(cmd)
-			if err != nil {
-				return err
-			}
-			return p.upgradePostgreSQL(cmd.Context(), c)
-		},
+		RunE:    p.configured(p.upgradePostgreSQL),
 	}
 }
 
-func (p *program) upgradePostgreSQL(ctx context.Context, c config.Config) error {
+func (p *program) upgradePostgreSQL(ctx context.Context, _ []string, c config.Config) error {
 	if c.DatabaseURL != "" {
 		return crash.Errorf(crash.Conflict, "not_private", "database_url is set, so mishap does not run PostgreSQL here; "+
 			"upgrade that server with its own tools.")
@@ -191,7 +209,7 @@ func analyse(ctx context.Context, c config.Config, major int, log *slog.Logger) 
 const checkExamples = 10
 
 func (p *program) checkCommand() *cobra.Command {
-	var scope crash.CheckScope
+	scope := crash.CheckScope{Most: checkExamples}
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "check",
@@ -206,18 +224,16 @@ be recounted; the check then only verifies that they are large enough.`,
 		Example: `  mishap check
   mishap check --all`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		PreRunE: func(*cobra.Command, []string) error {
 			if scope.Buckets < 1 {
-				return &usageError{fmt.Errorf("--problems: expected a number above 0, got %d", scope.Buckets), cmd.CommandPath()}
+				return fmt.Errorf("--problems: expected a number above 0, got %d", scope.Buckets)
 			}
 			if all {
 				scope.Buckets = 0
 			}
-			scope.Most = checkExamples
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-				return p.check(ctx, store, scope)
-			})
+			return nil
 		},
+		RunE: p.stored(func(ctx context.Context, s session) (string, error) { return "", p.check(ctx, s.store, scope) }),
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "everything instead of a sample")
 	cmd.Flags().IntVar(&scope.Buckets, "problems", 200, "number of problems in the sample, which has a tenth as many days")
@@ -247,33 +263,23 @@ func (p *program) check(ctx context.Context, store *db.Store, scope crash.CheckS
 }
 
 func (p *program) printCheck(r crash.CheckResult) error {
-	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	w := newTable(p.out)
 	if len(r.Differences) > 0 {
-		_, _ = fmt.Fprintln(w, "COUNT\tOF\tSTORED\tRECOUNTED") // Flush returns the error
+		w.row("COUNT", "OF", "STORED", "RECOUNTED")
 	}
 	for _, d := range r.Differences {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", d.Count, d.Of, orDash(d.Stored), orDash(d.Recounted))
+		w.row(d.Count, d.Of, cmp.Or(d.Stored, "-"), cmp.Or(d.Recounted, "-"))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	if r.Dropped != "" {
-		_, _ = fmt.Fprintf(p.out,
-			"Reports of %s and before were dropped; their counts were only verified to be large enough.\n",
-			r.Dropped)
+		p.printf("Reports of %s and before were dropped; their counts were only verified to be large enough.", r.Dropped)
 	}
 	if r.Expired != "" {
-		_, _ = fmt.Fprintf(p.out,
-			"Counts by day have expired before %s; their sums were verified against the counts by version.\n", r.Expired)
+		p.printf("Counts by day have expired before %s; their sums were verified against the counts by version.", r.Expired)
 	}
 	_, err := fmt.Fprintf(p.out, "%d problems, %d reports and %d counts checked, %d differences\n",
 		r.Buckets, r.Reports, r.Counts, r.Found)
 	return err
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }

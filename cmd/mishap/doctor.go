@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -107,14 +106,14 @@ func (p doctorCommand) print(findings []doctor.Finding, asJSON bool) error {
 		}{versionText(), worst, findings})
 	}
 	counts := map[doctor.Status]int{}
-	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	w := newTable(p.out)
 	for _, f := range findings {
 		counts[f.Status]++
 		line := f.Message
 		if f.Remedy != "" {
 			line += ": " + f.Remedy
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", f.Status, f.Check, onOneLine(line)) // Flush returns the error
+		w.row(f.Status, f.Check, onOneLine(line))
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -5,19 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
-	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/crash/stats"
-	"mishap/db"
 	"mishap/db/bugs"
 	"mishap/db/events"
 	dbproblems "mishap/db/problems"
@@ -59,14 +55,14 @@ A script may ask as often as it likes: the false-alarm rate allows for one quest
 		Example: `  mishap gate nautilus 1:46.4-0ubuntu2
   mishap gate nautilus 1:46.4-0ubuntu2 --against 1:46.2-0ubuntu1 --release "Ubuntu 24.04" --json`,
 		Args: cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		PreRunE: func(_ *cobra.Command, args []string) error {
 			q.Package, q.Version, q.Release = args[0], args[1], crash.Release(release)
-			if err := q.Check(); err != nil {
-				return &usageError{err, cmd.CommandPath()}
-			}
-			err := p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
-				return runGate(ctx, p.out, c, store, q, asJSON)
-			})
+			return q.Check()
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			err := p.stored(func(ctx context.Context, s session) (string, error) {
+				return "", runGate(ctx, p.out, s, q, asJSON)
+			})(cmd, args)
 			if _, decided := errors.AsType[*statusError](err); err != nil && !decided {
 				err = &statusError{err, exitNoAnswer}
 			}
@@ -83,18 +79,16 @@ A script may ask as often as it likes: the false-alarm rate allows for one quest
 	return cmd
 }
 
-func runGate(
-	ctx context.Context, out io.Writer, c config.Config, store *db.Store, q stats.GateQuestion, asJSON bool,
-) error {
-	if err := store.WaitCounted(ctx); err != nil {
+func runGate(ctx context.Context, out io.Writer, s session, q stats.GateQuestion, asJSON bool) error {
+	if err := s.store.WaitCounted(ctx); err != nil {
 		return err
 	}
 	releases, _ := knownReleases(ubuntuReleases, debianReleases) // serve logs the error
-	answer, err := dbproblems.New(store).UpdateGate(ctx, releases, q, store.Now())
+	answer, err := dbproblems.New(s.store).UpdateGate(ctx, releases, q, s.store.Now())
 	if err != nil {
 		return err
 	}
-	base := strings.TrimSuffix(c.BaseURL, "/")
+	base := strings.TrimSuffix(s.config.BaseURL, "/")
 	if asJSON {
 		body, err := api.EncodeGate(base, answer)
 		if err == nil {
@@ -117,7 +111,7 @@ func runGate(
 }
 
 func printGate(out io.Writer, base string, answer stats.GateAnswer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := newTable(out)
 	answer = answer.Labelled(onOneLine)
 	_, _ = fmt.Fprintf(w, "%s\n%s%s\n", answer.Headline(), base, answer.Path()) // Flush returns the error
 	if len(answer.Known) > 0 {

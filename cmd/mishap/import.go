@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"strings"
 	"sync"
@@ -21,7 +20,6 @@ import (
 	"mishap/crash/apport"
 	"mishap/crash/intake"
 	"mishap/crash/symbols/cores"
-	"mishap/db"
 	dbsymbols "mishap/db/symbols"
 )
 
@@ -47,21 +45,21 @@ are not followed.`,
 		Example: `  mishap import /var/crash/*.crash
   mishap import --system "$(cat /var/lib/whoopsie/whoopsie-id)" /var/crash/*.crash`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("system") && !isSystemName(system) {
-				return &usageError{fmt.Errorf("--system: expected the hash that a machine sends as its name (128 hex digits, "+
-					"or other text of at most %d bytes without blanks and slashes), got %q",
-					crash.MaxSystemID, system), cmd.CommandPath()}
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("system") || isSystemName(system) {
+				return nil
 			}
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
-				im := importer{
-					intake: intake.New(intakeConfig(c), store), symbols: dbsymbols.New(store), config: c,
-					cores:  sync.OnceValues(func() (*cores.Store, error) { return openCores(ctx, c) }),
-					system: crash.NewSystemID(system),
-				}
-				return p.importFiles(ctx, im, args)
-			})
+			return fmt.Errorf("--system: expected the hash that a machine sends as its name (128 hex digits, or other text "+
+				"of at most %d bytes without blanks and slashes), got %q", crash.MaxSystemID, system)
 		},
+		RunE: p.stored(func(ctx context.Context, s session) (string, error) {
+			im := importer{
+				intake: intake.New(intakeConfig(s.config), s.store), symbols: dbsymbols.New(s.store), config: s.config,
+				cores:  sync.OnceValues(func() (*cores.Store, error) { return openCores(ctx, s.config) }),
+				system: crash.NewSystemID(system),
+			}
+			return "", p.importFiles(ctx, im, s.args)
+		}),
 	}
 	cmd.Flags().StringVar(&system, "system", "", "the `hash` of the machine that the reports come from")
 	return cmd

@@ -3,11 +3,9 @@ package main
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -152,12 +150,8 @@ func newInspection(file string, rec crash.Record) inspection {
 // ones, or the reason for a refusal.
 func (p *program) describe(file string, rec crash.Record, private, dropped []string, refusal error) error {
 	p.printf("%s", onOneLine(file))
-	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
-	line := func(label, value string) {
-		if value != "" {
-			_, _ = fmt.Fprintf(w, "  %s\t%s\n", label, onOneLine(value)) // Flush returns the error
-		}
-	}
+	w := newTable(p.out)
+	line := w.labelled
 	if refusal != nil {
 		line("refused", reason(refusal))
 		return w.Flush()
@@ -259,10 +253,8 @@ func newReasons(e grouping.Explanation) *reasons {
 // describeReasons prints the reasons below the output of describe.
 func (p *program) describeReasons(r reasons) error {
 	p.printf("  why: %s", onOneLine(r.Because))
-	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
-	line := func(label, text, more string) {
-		_, _ = fmt.Fprintf(w, "    %s\t%s\t%s\n", label, onOneLine(text), onOneLine(more)) // Flush returns the error
-	}
+	w := newTable(p.out)
+	line := func(label, text, more string) { w.row("    "+label, onOneLine(text), onOneLine(more)) }
 	if r.Field != "" {
 		line("read from", r.Field, "")
 	}

@@ -65,13 +65,9 @@ func (e *statusError) Error() string { return e.err.Error() }
 func (e *statusError) Unwrap() error { return e.err }
 
 // usageError is an error in the command line.
-type usageError struct {
-	err     error
-	command string // "mishap user add"
-}
+type usageError struct{ error }
 
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
+func (e usageError) Unwrap() error { return e.error }
 
 // run executes the command line and returns the exit status. It prints errors to p.err.
 func (p *program) run(ctx context.Context, args []string) int {
@@ -80,7 +76,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 	root.SetIn(p.in)
 	root.SetOut(p.out)
 	root.SetErr(p.err)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitOK
 	}
@@ -95,8 +91,8 @@ func (p *program) run(ctx context.Context, args []string) int {
 		_, _ = fmt.Fprintln(p.err, wrong.Error()) // each line names its position
 		return status
 	}
-	if wrong, ok := errors.AsType[*usageError](err); ok {
-		_, _ = fmt.Fprintf(p.err, "mishap: %s\n\"%s --help\" shows the usage.\n", wrong, wrong.command)
+	if wrong, ok := errors.AsType[usageError](err); ok {
+		_, _ = fmt.Fprintf(p.err, "mishap: %s\n\"%s --help\" shows the usage.\n", wrong, cmd.CommandPath())
 		return exitUsage
 	}
 	switch {
@@ -159,16 +155,22 @@ local_config.default.toml, or else from /etc/mishap/config.toml, and from the en
 // needsCommand is the action of a command that only has subcommands.
 func needsCommand(cmd *cobra.Command, _ []string) error {
 	_ = cmd.Help()
-	return &usageError{fmt.Errorf("%s needs one of the commands above", cmd.CommandPath()), cmd.CommandPath()}
+	return usageError{fmt.Errorf("%s needs one of the commands above", cmd.CommandPath())}
 }
 
-// checkUsage makes errors of flags and arguments usageErrors, in cmd and all its subcommands.
+// checkUsage makes errors of flags, arguments and PreRunE usageErrors, in cmd and all its subcommands.
 func checkUsage(cmd *cobra.Command) {
-	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return &usageError{err, c.CommandPath()} })
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	if check := cmd.Args; check != nil {
+		more := cmd.PreRunE
+		cmd.PreRunE = nil
 		cmd.Args = func(c *cobra.Command, args []string) error {
-			if err := errors.Join(check(c, args), c.ValidateFlagGroups()); err != nil {
-				return &usageError{err, c.CommandPath()}
+			err := errors.Join(check(c, args), c.ValidateFlagGroups())
+			if err == nil && more != nil {
+				err = more(c, args)
+			}
+			if err != nil {
+				return usageError{err}
 			}
 			return nil
 		}

@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"text/tabwriter"
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
-	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/db"
@@ -36,11 +33,9 @@ It can be interrupted at any time. A running server continues it, or this comman
 The page /admin/regroup shows the progress.`,
 		Example: "  mishap regroup --dry-run\n  mishap regroup",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-				return p.regroup(ctx, store, grouping.CurrentRules(), dry)
-			})
-		},
+		RunE: p.stored(func(ctx context.Context, s session) (string, error) {
+			return "", p.regroup(ctx, s.store, grouping.CurrentRules(), dry)
+		}),
 	}
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "only print what would move")
 	return cmd
@@ -96,11 +91,9 @@ func (p *program) printRegrouped(ctx context.Context, store *db.Store, run crash
 	if len(moves) == 0 {
 		return nil
 	}
-	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "\nREPORTS\tFROM\tTO") // Flush returns the error
+	w := newTable(p.out, "\nREPORTS", "FROM", "TO")
 	for _, m := range moves[:min(len(moves), regroupShown)] {
-		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\n", m.Reports,
-			regroupEnd(m.From, m.FromLabel, false), regroupEnd(m.To, m.ToLabel, m.New))
+		w.row(m.Reports, regroupEnd(m.From, m.FromLabel, false), regroupEnd(m.To, m.ToLabel, m.New))
 	}
 	if err := w.Flush(); err != nil {
 		return err

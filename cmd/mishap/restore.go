@@ -66,24 +66,23 @@ metrics and "mishap doctor" show it.`,
   mishap restore --verify /var/backups/mishap/mishap-20261123T002000Z
   mishap restore --verify /var/backups/mishap`,
 		Args: cobra.ExactArgs(1),
-		PreRunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := p.config(cmd)
-			if err != nil || !f.verify { // what root restores belongs to root
-				return nil //nolint:nilerr // a new machine has no configuration
-			}
-			return p.becomeOwner(c.DataDir)
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
+		PreRunE: func(*cobra.Command, []string) error {
 			if f.verify == (f.dataDir != "" || f.databaseURL != "") {
-				return &usageError{errors.New("expected --verify, or --data-dir and --database-url or one of them"),
-					cmd.CommandPath()}
+				return errors.New("expected --verify, or --data-dir and --database-url or one of them")
 			}
 			if f.jobs < 1 {
-				return &usageError{errors.New("--jobs: expected a number above 0"), cmd.CommandPath()}
+				return errors.New("--jobs: expected a number above 0")
 			}
-			c, noConfig := p.config(cmd) // a new machine has none
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			c, noConfig := p.config(cmd)     // a new machine has none
+			if noConfig == nil && f.verify { // what root restores otherwise belongs to root
+				if err := p.becomeOwner(c.DataDir); err != nil {
+					return err
+				}
+			}
 			r := restore{program: p, place: args[0], restoreFlags: f, log: newLog(p.err, slog.LevelWarn)}
-			var err error
 			switch {
 			case !isRemote(args[0]):
 				err = r.fromFolder(cmd)

@@ -31,6 +31,7 @@ type kinds struct{ web, ingest, symbols bool }
 
 func (p *program) serveCommand() *cobra.Command {
 	var only string
+	var k kinds
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serves pages and receives reports",
@@ -50,35 +51,29 @@ symbolises needs the data_dir of the one that receives.`,
 		Example: `  mishap serve
   MISHAP_DATABASE_URL=postgres://mishap@db/mishap mishap serve --only ingest`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			k, ok := kindsOf(only)
-			if !ok {
-				return &usageError{fmt.Errorf("--only: expected web, ingest or symbols, got %q", only), cmd.CommandPath()}
-			}
-			c, err := p.dataConfig(cmd)
-			if err != nil {
-				return err
-			}
-			return p.serve(cmd.Context(), c, k)
+		PreRunE: func(*cobra.Command, []string) (err error) {
+			k, err = kindsOf(only)
+			return err
 		},
+		RunE: p.configured(func(ctx context.Context, _ []string, c config.Config) error { return p.serve(ctx, c, k) }),
 	}
 	cmd.Flags().StringVar(&only, "only", "", "run an instance of one kind: web, ingest or symbols")
 	return cmd
 }
 
 // kindsOf returns what an instance does with a value of --only.
-func kindsOf(only string) (kinds, bool) {
+func kindsOf(only string) (kinds, error) {
 	switch only {
 	case "":
-		return kinds{web: true, ingest: true, symbols: true}, true
+		return kinds{web: true, ingest: true, symbols: true}, nil
 	case "web":
-		return kinds{web: true}, true
+		return kinds{web: true}, nil
 	case "ingest":
-		return kinds{ingest: true}, true
+		return kinds{ingest: true}, nil
 	case "symbols":
-		return kinds{symbols: true}, true
+		return kinds{symbols: true}, nil
 	}
-	return kinds{}, false
+	return kinds{}, fmt.Errorf("--only: expected web, ingest or symbols, got %q", only)
 }
 
 // serve runs an instance until ctx ends, then stops it gracefully. It returns nil after a graceful

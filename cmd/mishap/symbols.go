@@ -5,14 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,16 +36,7 @@ functions. They are stored by build-id under data_dir/symbols, in the layout of 
 		Args: cobra.NoArgs,
 		RunE: needsCommand,
 	}
-	c := symbolCommands{p}
-	cmd.AddCommand(c.add(), c.list())
-	return cmd
-}
-
-// symbolCommands makes the commands below "symbols".
-type symbolCommands struct{ *program }
-
-func (c symbolCommands) add() *cobra.Command {
-	return &cobra.Command{
+	cmd.AddCommand(&cobra.Command{
 		Use:   "add FILE|DIR|PACKAGE...",
 		Short: "Adds programs, libraries and debug files",
 		Long: `Adds ELF files with a build-id: programs, libraries and debug files. A folder stands for all ELF files
@@ -64,31 +53,34 @@ are added.`,
   mishap symbols add tidewatch_1.0_amd64.deb tidewatch-dbgsym_1.0_amd64.ddeb
   mishap symbols add /srv/builds`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			configured, err := c.dataConfig(cmd)
-			if err != nil {
-				return err
-			}
-			return c.addSymbols(cmd.Context(), configured, args)
-		},
-	}
+		RunE: p.configured(p.addSymbols),
+	}, &cobra.Command{
+		Use:   "list",
+		Short: "Lists the stored programs and debug files",
+		Long: `Lists the programs, libraries and debug files that were added, and those that were fetched from
+debuginfod servers, the least recently used first.`,
+		Example: "  mishap symbols list",
+		Args:    cobra.NoArgs,
+		RunE:    p.configured(p.listSymbols),
+	})
+	return cmd
 }
 
-func (c symbolCommands) addSymbols(ctx context.Context, configured config.Config, names []string) error {
-	added, _, err := symbolFolders(configured)
+func (p *program) addSymbols(ctx context.Context, names []string, c config.Config) error {
+	added, _, err := symbolFolders(c)
 	if err != nil {
 		return err
 	}
-	got, err := c.collect(ctx, added, names)
+	got, err := p.collect(ctx, added, names)
 	if err != nil {
 		return err
 	}
-	c.printf("%d added, %d known already, %d refused.", got.stored, got.known, got.refused)
-	if err := shareFiles(ctx, configured, added, got.added); err != nil {
+	p.printf("%d added, %d known already, %d refused.", got.stored, got.known, got.refused)
+	if err := shareFiles(ctx, c, added, got.added); err != nil {
 		return crash.Errorf(crash.KindOf(err), "not_shared",
 			"The files are added on this machine, but not shared with others: %s", reason(err)).Because(err)
 	}
-	if err := recordAdded(ctx, configured, newLog(c.err, slog.LevelWarn), got); err != nil {
+	if err := recordAdded(ctx, c, newLog(p.err, slog.LevelWarn), got); err != nil {
 		return crash.Errorf(crash.KindOf(err), "not_recorded",
 			"The files are added, but the database does not know about them, so crashes that wait for them may wait "+
 				"longer. Run the command again. %s", reason(err)).Because(err)
@@ -107,9 +99,9 @@ type collected struct {
 }
 
 // collect stores files in a folder, and prints each of them, or why it is refused.
-func (c symbolCommands) collect(ctx context.Context, folder *debuginfo.Folder, names []string) (got collected,
-	err error,
-) {
+func (p *program) collect(
+	ctx context.Context, folder *debuginfo.Folder, names []string,
+) (got collected, err error) {
 	for _, name := range names {
 		err := folder.Add(ctx, name, func(a debuginfo.Added) {
 			if f := factOf(a); f.Valid() {
@@ -118,14 +110,14 @@ func (c symbolCommands) collect(ctx context.Context, folder *debuginfo.Folder, n
 			switch {
 			case a.Refused != nil:
 				got.refused++
-				_, _ = fmt.Fprintf(c.err, "%s: refused: %s\n", onOneLine(a.Name), onOneLine(reason(a.Refused)))
+				_, _ = fmt.Fprintf(p.err, "%s: refused: %s\n", onOneLine(a.Name), onOneLine(reason(a.Refused)))
 				return
 			case a.Known:
 				got.known++
-				c.printf("%s  %-10s  %s (known already)", a.ID, a.Kind, onOneLine(a.Name))
+				p.printf("%s  %-10s  %s (known already)", a.ID, a.Kind, onOneLine(a.Name))
 			default:
 				got.stored++
-				c.printf("%s  %-10s  %s", a.ID, a.Kind, onOneLine(a.Name))
+				p.printf("%s  %-10s  %s", a.ID, a.Kind, onOneLine(a.Name))
 			}
 			got.added = append(got.added, a)
 		})
@@ -134,37 +126,18 @@ func (c symbolCommands) collect(ctx context.Context, folder *debuginfo.Folder, n
 		}
 		if err != nil {
 			got.refused++
-			_, _ = fmt.Fprintf(c.err, "%s: %s\n", onOneLine(name), reason(err))
+			_, _ = fmt.Fprintf(p.err, "%s: %s\n", onOneLine(name), reason(err))
 		}
 	}
 	return got, nil
 }
 
-func (c symbolCommands) list() *cobra.Command {
-	return &cobra.Command{
-		Use:   "list",
-		Short: "Lists the stored programs and debug files",
-		Long: `Lists the programs, libraries and debug files that were added, and those that were fetched from
-debuginfod servers, the least recently used first.`,
-		Example: "  mishap symbols list",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			configured, err := c.dataConfig(cmd)
-			if err != nil {
-				return err
-			}
-			return listSymbols(c.out, configured)
-		},
-	}
-}
-
-func listSymbols(out io.Writer, c config.Config) error {
+func (p *program) listSymbols(_ context.Context, _ []string, c config.Config) error {
 	added, cache, err := symbolFolders(c)
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "BUILD-ID\tKIND\tBYTES\tUSED\tSTORED\tORIGIN") // Flush returns the error
+	w := newTable(p.out, "BUILD-ID", "KIND", "BYTES", "USED", "STORED", "ORIGIN")
 	for _, folder := range []struct {
 		how   string
 		files *debuginfo.Folder
@@ -174,8 +147,7 @@ func listSymbols(out io.Writer, c config.Config) error {
 			return err
 		}
 		for _, e := range entries {
-			_, _ = fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", e.ID, e.Kind, e.Size, e.Used.UTC().Format(time.DateTime),
-				folder.how, onOneLine(e.Origin))
+			w.row(e.ID, e.Kind, e.Size, dateTime(e.Used), folder.how, onOneLine(e.Origin))
 		}
 	}
 	return w.Flush()
@@ -294,13 +266,9 @@ is printed (with --json: the member failed), and the exit status is 1.`,
   mishap symbolise 0199f3a0-6c00-7000-8000-000000000001
   MISHAP_DEBUGINFOD_URLS=https://debuginfod.ubuntu.com mishap symbolise --json *.crash | jq -r .signature`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := p.dataConfig(cmd)
-			if err != nil {
-				return err
-			}
-			return p.symbolise(cmd.Context(), c, args, asJSON)
-		},
+		RunE: p.configured(func(ctx context.Context, args []string, c config.Config) error {
+			return p.symbolise(ctx, c, args, asJSON)
+		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per file")
 	return cmd
@@ -452,12 +420,8 @@ func newSymbolised(file string, r symbols.Result, err error) symbolised {
 // describeSymbolised prints a result, or the reason why there is none, and the modules.
 func (p *program) describeSymbolised(file string, r symbols.Result, failure error) error {
 	p.printf("%s", onOneLine(file))
-	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
-	line := func(label, value string) {
-		if value != "" {
-			_, _ = fmt.Fprintf(w, "  %s\t%s\n", label, onOneLine(value)) // Flush returns the error
-		}
-	}
+	w := newTable(p.out)
+	line := w.labelled
 	if failure != nil {
 		line("failed", reason(failure))
 	}

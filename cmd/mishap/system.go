@@ -7,11 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -49,19 +47,17 @@ machine. With --cores it also writes the core dumps of this data_dir to a folder
 records it.`,
 		Example: "  mishap system dump HASH > machine.jsonl\n  mishap system dump HASH --cores cores > machine.jsonl",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
-				out := bufio.NewWriter(p.out)
-				system := crash.NewSystemID(args[0])
-				if err := upkeep.NewErasing(store).Dump(ctx, system, "", out); err != nil {
-					return err
-				}
-				if err := out.Flush(); err != nil || folder == "" {
-					return err
-				}
-				return dumpCores(ctx, c, upkeep.NewErasing(store), system, folder)
-			})
-		},
+		RunE: p.stored(func(ctx context.Context, s session) (string, error) {
+			out := bufio.NewWriter(p.out)
+			system := crash.NewSystemID(s.args[0])
+			if err := upkeep.NewErasing(s.store).Dump(ctx, system, "", out); err != nil {
+				return "", err
+			}
+			if err := out.Flush(); err != nil || folder == "" {
+				return "", err
+			}
+			return "", dumpCores(ctx, s.config, upkeep.NewErasing(s.store), system, folder)
+		}),
 	}
 	cmd.Flags().StringVar(&folder, "cores", "", "also write core dumps to a `folder`")
 	return cmd
@@ -117,27 +113,21 @@ machine. Nothing is recorded, and the exit status is 1, if nothing is known of t
 --block is given. See docs/removal.md.`,
 		Example: "  mishap system erase HASH\n  mishap system erase HASH --yes --block",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
-				system, machines := crash.NewSystemID(args[0]), upkeep.NewErasing(store)
-				if err := machines.Known(ctx, system); err != nil && !block {
-					return err
-				}
-				if !yes {
-					facts, err := machines.Facts(ctx, system)
-					if err != nil {
-						return err
-					}
-					p.printf("%s\n--yes erases it.", adminview.MachineFacts(facts))
-					return nil
-				}
-				e, err := machines.Request(ctx, system, block, "")
-				if err != nil {
-					return err
-				}
-				return runErasure(ctx, p, c, machines, e, asJSON)
-			})
-		},
+		RunE: p.stored(func(ctx context.Context, s session) (string, error) {
+			system, machines := crash.NewSystemID(s.args[0]), upkeep.NewErasing(s.store)
+			if err := machines.Known(ctx, system); err != nil && !block {
+				return "", err
+			}
+			if !yes {
+				facts, err := machines.Facts(ctx, system)
+				return adminview.MachineFacts(facts) + "\n--yes erases it.", err
+			}
+			e, err := machines.Request(ctx, system, block, "")
+			if err != nil {
+				return "", err
+			}
+			return "", runErasure(ctx, p, s.config, machines, e, asJSON)
+		}),
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "erase it")
 	cmd.Flags().BoolVar(&block, "block", false, "refuse later reports of the machine")
@@ -178,18 +168,16 @@ func systemUnblockCommand(p *program) *cobra.Command {
 erased, also when the machine sends them again.`,
 		Example: "  mishap system unblock HASH",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
-				was, err := upkeep.NewErasing(store).Unblock(ctx, crash.NewSystemID(args[0]), "")
-				if err == nil && !was {
-					err = crash.Errorf(crash.NotFound, "not_blocked", "This machine is not blocked.")
-				}
-				if err != nil {
-					return err
-				}
-				return upkeep.NewErasing(store).WriteFile(ctx, c.DataDir)
-			})
-		},
+		RunE: p.stored(func(ctx context.Context, s session) (string, error) {
+			was, err := upkeep.NewErasing(s.store).Unblock(ctx, crash.NewSystemID(s.args[0]), "")
+			if err == nil && !was {
+				err = crash.Errorf(crash.NotFound, "not_blocked", "This machine is not blocked.")
+			}
+			if err != nil {
+				return "", err
+			}
+			return "", upkeep.NewErasing(s.store).WriteFile(ctx, s.config.DataDir)
+		}),
 	}
 }
 
@@ -297,16 +285,15 @@ no database.`,
 			if err != nil {
 				return err
 			}
-			w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
-			_, _ = fmt.Fprintln(w, "FIELD\tCLASS\tRESTRICTED EXCERPT\tCHANGED FROM") // Flush returns the error
+			w := newTable(p.out, "FIELD", "CLASS", "RESTRICTED EXCERPT", "CHANGED FROM")
 			for _, row := range c.Privacy().Rows() {
 				before := ""
 				if row.Changed() {
 					before = row.Before.String()
 				}
-				_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", onOneLine(row.Name), row.Class, row.Excerpt, before)
+				w.row(onOneLine(row.Name), row.Class, row.Excerpt, before)
 			}
-			_, _ = fmt.Fprintf(w, "(others)\t%s\t\t\n", c.Privacy().Unlisted())
+			w.row("(others)", c.Privacy().Unlisted(), "", "")
 			return w.Flush()
 		},
 	}
@@ -325,15 +312,13 @@ It may run while mishap serves, which has priority. It can be interrupted at any
 continues it, or this command if called again. The page /admin/privacy shows the progress.`,
 		Example: "  mishap privacy check\n  mishap privacy check --apply",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: p.stored(func(ctx context.Context, s session) (string, error) {
 			kind := privacy.RunCheck
 			if apply {
 				kind = privacy.RunApply
 			}
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
-				return examineFields(ctx, p, upkeep.NewRetention(store, c.Privacy()), kind)
-			})
-		},
+			return "", examineFields(ctx, p, upkeep.NewRetention(s.store, s.config.Privacy()), kind)
+		}),
 	}
 	cmd.Flags().BoolVar(&apply, "apply", false, "remove the secret fields")
 	return cmd
@@ -365,13 +350,13 @@ func examineFields(ctx context.Context, p *program, store *upkeep.Retention, kin
 		return err
 	}
 	p.printf("%s", run.Summary())
-	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	w := newTable(p.out)
 	for _, found := range []struct {
 		class  privacy.Class
 		counts map[string]int64
 	}{{privacy.Secret, run.Found.Secret}, {privacy.Private, run.Found.Private}} {
 		for _, f := range privacy.Sorted(found.counts) {
-			_, _ = fmt.Fprintf(w, "%s\t%d\t%s\n", found.class, f.Reports, onOneLine(f.Name)) // Flush returns the error
+			w.row(found.class, f.Reports, onOneLine(f.Name))
 		}
 	}
 	return w.Flush()

@@ -4,19 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"mishap/cmd/mishap/config"
 	"mishap/crash"
-	"mishap/db"
-	"mishap/db/people"
 	adminview "mishap/views/admin"
 )
 
@@ -37,6 +31,7 @@ has scopes and an expiry date, and never more rights than its account. People cr
 func tokenCreateCommand(p *program) *cobra.Command {
 	var name string
 	var words []string
+	var scopes []crash.Scope
 	var days int
 	cmd := &cobra.Command{
 		Use:   "create PERSON --name NAME",
@@ -51,35 +46,33 @@ and file are for triagers and admins, admin is for admins.`,
 		Example: `  mishap token create ada --name "phased updates" --scope read --days 365
   mishap token create bot --name triage --scope read,file > token`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		PreRunE: func(*cobra.Command, []string) error {
 			if name == "" {
-				return &usageError{errors.New("--name is missing: the purpose of the token"), cmd.CommandPath()}
+				return errors.New("--name is missing: the purpose of the token")
 			}
-			var scopes []crash.Scope
 			for _, word := range words {
 				scope, err := crash.ParseScope(strings.TrimSpace(word))
 				if err != nil {
-					return &usageError{err, cmd.CommandPath()}
+					return err
 				}
 				scopes = append(scopes, scope)
 			}
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-				accounts := people.New(store)
-				u, err := accounts.ByName(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				secret, token, err := accounts.AddTokenFor(ctx, "", u, name, scopes,
-					time.Now().Add(time.Duration(days)*24*time.Hour))
-				if err != nil {
-					return err
-				}
-				_, _ = fmt.Fprintf(p.err, "Token %d of %s, for %s, until %s (UTC). It is not shown again.\n",
-					token.ID, u.Name, scopeWords(token), token.Expires.Format(time.DateTime))
-				_, err = fmt.Fprintln(p.out, secret)
-				return err
-			})
+			return nil
 		},
+		RunE: p.stored(func(ctx context.Context, s session) (string, error) {
+			u, err := s.people.ByName(ctx, s.args[0])
+			if err != nil {
+				return "", err
+			}
+			secret, token, err := s.people.AddTokenFor(ctx, "", u, name, scopes,
+				time.Now().Add(time.Duration(days)*24*time.Hour))
+			if err != nil {
+				return "", err
+			}
+			_, _ = fmt.Fprintf(p.err, "Token %d of %s, for %s, until %s (UTC). It is not shown again.\n",
+				token.ID, u.Name, scopeWords(token), token.Expires.Format(time.DateTime))
+			return secret, nil
+		}),
 	}
 	cmd.Flags().StringVar(&name, "name", "", "the purpose of the token")
 	cmd.Flags().StringSliceVar(&words, "scope", []string{string(crash.ScopeRead)},
@@ -102,36 +95,32 @@ Times are UTC; the last use is to the minute. Unused means: for 90 days. The pag
   mishap token list ada
   mishap token list --state unused`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var err error
+		PreRunE: func(*cobra.Command, []string) (err error) {
 			if filter.State, err = crash.ParseTokenState(state); err == nil && scope != "" {
 				filter.Scope, err = crash.ParseScope(scope)
 			}
 			if err == nil && all && state != "" {
 				err = errors.New("--all and --state exclude each other")
 			}
-			if err != nil {
-				return &usageError{err, cmd.CommandPath()}
-			}
 			if all {
 				filter.State = crash.TokensAll
 			}
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-				accounts := people.New(store)
-				if len(args) == 1 {
-					u, err := accounts.ByName(ctx, args[0])
-					if err != nil {
-						return err
-					}
-					filter.Person = u.Name
-				}
-				found, err := people.New(store).AllTokens(ctx, filter)
-				if err != nil {
-					return err
-				}
-				return printTokens(p.out, found, time.Now())
-			})
+			return err
 		},
+		RunE: p.stored(func(ctx context.Context, s session) (string, error) {
+			if len(s.args) == 1 {
+				u, err := s.people.ByName(ctx, s.args[0])
+				if err != nil {
+					return "", err
+				}
+				filter.Person = u.Name
+			}
+			found, err := s.people.AllTokens(ctx, filter)
+			if err != nil {
+				return "", err
+			}
+			return "", p.printTokens(found, time.Now())
+		}),
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "list revoked tokens, too")
 	cmd.Flags().StringVar(&state, "state", "", "only tokens that are valid, soon (expire within a week), expired, "+
@@ -142,15 +131,13 @@ Times are UTC; the last use is to the minute. Unused means: for 90 days. The pag
 	return cmd
 }
 
-func printTokens(out io.Writer, tokens []crash.PersonToken, now time.Time) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	// Flush returns the error
-	_, _ = fmt.Fprintln(w, "ID\tACCOUNT\tTEAM\tNAME\tTOKEN\tSCOPES\tCREATED\tEXPIRES\tLAST USED\tFROM")
+func (p *program) printTokens(tokens []crash.PersonToken, now time.Time) error {
+	w := newTable(p.out, "ID", "ACCOUNT", "TEAM", "NAME", "TOKEN", "SCOPES", "CREATED", "EXPIRES", "LAST USED", "FROM")
 	for _, t := range tokens {
-		ends, used := t.Expires.UTC().Format(time.DateTime), "never"
+		ends := dateTime(t.Expires)
 		switch {
 		case !t.Revoked.IsZero():
-			ends = "revoked " + t.Revoked.UTC().Format(time.DateTime)
+			ends = "revoked " + dateTime(t.Revoked)
 		case t.Expired(now):
 			ends = "expired " + ends
 		case t.ExpiresSoon(now):
@@ -160,12 +147,8 @@ func printTokens(out io.Writer, tokens []crash.PersonToken, now time.Time) error
 		if t.Disabled {
 			person += " (disabled)"
 		}
-		if !t.LastUsed.IsZero() {
-			used = t.LastUsed.UTC().Format(time.DateTime)
-		}
-		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-			t.ID, person, t.Team, onOneLine(t.Name), t.Label(), scopeWords(t.APIToken), t.Created.UTC().Format(time.DateTime),
-			ends, used, t.LastAddress)
+		w.row(t.ID, person, t.Team, onOneLine(t.Name), t.Label(), scopeWords(t.APIToken), dateTime(t.Created), ends,
+			timeOrNever(t.LastUsed), t.LastAddress)
 	}
 	return w.Flush()
 }
@@ -182,6 +165,7 @@ func scopeWords(t crash.APIToken) string {
 
 func tokenRevokeCommand(p *program) *cobra.Command {
 	var expired, unused bool
+	var id int64
 	cmd := &cobra.Command{
 		Use:   "revoke ID | --expired | --unused",
 		Short: "Revokes a token, or all that are expired or unused",
@@ -190,53 +174,32 @@ not used for 90 days. They stop working at once.`,
 		Example: `  mishap token revoke 12
   mishap token revoke --unused`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if countTrue(expired, unused, len(args) == 1) != 1 {
-				return &usageError{errors.New("give the number of a token, --expired or --unused"), cmd.CommandPath()}
-			}
-			if len(args) == 0 {
-				return revokeTokens(p, cmd, map[bool]crash.TokenState{true: crash.TokensExpired,
-					false: crash.TokensUnused}[expired])
-			}
-			id, err := strconv.ParseInt(args[0], 10, 64)
-			if err != nil || id < 1 {
-				return &usageError{
-					fmt.Errorf("%q is not the number of a token; mishap token list shows them", args[0]), cmd.CommandPath(),
+		PreRunE: func(_ *cobra.Command, args []string) (err error) {
+			switch {
+			case len(args) == 0 && expired != unused:
+			case len(args) == 0 || expired || unused:
+				err = errors.New("give the number of a token, --expired or --unused")
+			default:
+				if id, err = strconv.ParseInt(args[0], 10, 64); err != nil || id < 1 {
+					err = fmt.Errorf("%q is not the number of a token; mishap token list shows them", args[0])
 				}
 			}
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-				person, err := people.New(store).RevokeTokenOf(ctx, "", 0, id)
-				if err != nil {
-					return err
-				}
-				_, err = fmt.Fprintf(p.out, "Token %d of %s is revoked.\n", id, person)
-				return err
-			})
+			return err
 		},
+		RunE: p.stored(func(ctx context.Context, s session) (string, error) {
+			if id != 0 {
+				person, err := s.people.RevokeTokenOf(ctx, "", 0, id)
+				return fmt.Sprintf("Token %d of %s is revoked.", id, person), err
+			}
+			state := crash.TokensUnused
+			if expired {
+				state = crash.TokensExpired
+			}
+			n, err := s.people.RevokeTokens(ctx, "", state)
+			return adminview.TokensRevoked(n), err
+		}),
 	}
 	cmd.Flags().BoolVar(&expired, "expired", false, "revoke all expired tokens")
 	cmd.Flags().BoolVar(&unused, "unused", false, "revoke all tokens that were not used for 90 days")
 	return cmd
-}
-
-// revokeTokens revokes all tokens that are expired or unused.
-func revokeTokens(p *program, cmd *cobra.Command, state crash.TokenState) error {
-	return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-		n, err := people.New(store).RevokeTokens(ctx, "", state)
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintln(p.out, adminview.TokensRevoked(n))
-		return err
-	})
-}
-
-// countTrue returns how many of the values are true.
-func countTrue(values ...bool) (n int) {
-	for _, v := range values {
-		if v {
-			n++
-		}
-	}
-	return n
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -211,11 +210,9 @@ everything that waits and what will happen to it:
 		Example: `  mishap filings reconcile
   mishap filings reconcile --apply`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
-				return p.reconcile(ctx, c, store, f)
-			})
-		},
+		RunE: p.stored(func(ctx context.Context, s session) (string, error) {
+			return "", p.reconcile(ctx, s.config, s.store, f)
+		}),
 	}
 	cmd.Flags().BoolVar(&f.apply, "apply", false, "link the bugs to their problems")
 	cmd.Flags().BoolVar(&f.resend, "resend", false, "also send the mails and webhooks that waited in a restored backup")
@@ -274,8 +271,7 @@ func (p *program) linkStrays(
 		p.printf("Every bug of mishap's account is linked to a problem.")
 		return lost, nil
 	}
-	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "BUG\tPROBLEM\tWHAT\tTITLE") // Flush returns the error
+	w := newTable(p.out, "BUG", "PROBLEM", "WHAT", "TITLE")
 	linkable := 0
 	for _, stray := range strays {
 		what, known, err := reconcileOne(ctx, store, stray, apply)
@@ -294,7 +290,7 @@ func (p *program) linkStrays(
 		if stray.Marker != "" {
 			problem = stray.Bucket.String()
 		}
-		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\n", stray.Number, problem, what, stray.Title)
+		w.row(stray.Number, problem, what, stray.Title)
 	}
 	if err := w.Flush(); err != nil {
 		return lost, err
@@ -316,14 +312,13 @@ func (p *program) listHeld(
 	if err != nil || total+len(comments) == 0 {
 		return err
 	}
-	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "\nWAITING\tFOR\tSINCE\tWHAT WILL HAPPEN\tABOUT") // Flush returns the error
+	w := newTable(p.out, "\nWAITING", "FOR", "SINCE", "WHAT WILL HAPPEN", "ABOUT")
 	for _, c := range comments {
 		what := "sent"
 		if c.Exists {
 			what = "not sent: the bug has it"
 		}
-		_, _ = fmt.Fprintf(w, "comment\tbug %d\t-\t%s\t%s %s\n", c.Bug, what, c.Kind, c.About)
+		w.row("comment", fmt.Sprintf("bug %d", c.Bug), "-", what, fmt.Sprintf("%s %s", c.Kind, c.About))
 	}
 	for _, item := range items {
 		what := "sent: newer than the backup"
@@ -335,13 +330,12 @@ func (p *program) listHeld(
 		case item.InBackup:
 			what = "not sent: it was waiting in the backup"
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", item.Kind, item.Recipient,
-			item.Since.UTC().Format(time.DateTime), what, item.About)
+		w.row(item.Kind, item.Recipient, dateTime(item.Since), what, item.About)
 	}
 	if more := total - len(items); more > 0 {
-		_, _ = fmt.Fprintf(w, "%d more\n", more)
+		w.row(fmt.Sprint(more, " more"))
 	}
-	_, _ = fmt.Fprintln(w)
+	w.row()
 	return w.Flush()
 }
 

@@ -9,21 +9,20 @@ import (
 	"log/slog"
 	"os"
 	"strings"
-	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"mishap/cmd/mishap/config"
 	"mishap/crash"
-	"mishap/db"
 	"mishap/db/bugs"
 	"mishap/db/people"
 	"mishap/tracker"
 	adminview "mishap/views/admin"
 	"mishap/views/layout"
 )
+
+// noRole stands for no role on the command line.
+const noRole = "none"
 
 func (p *program) userCommand() *cobra.Command {
 	user := &cobra.Command{
@@ -35,14 +34,92 @@ connects the bug tracker and sees /admin.`,
 		Args: cobra.NoArgs,
 		RunE: needsCommand,
 	}
-	user.AddCommand(p.userAddCommand(), p.userListCommand(), p.userDisableCommand(), p.userEnableCommand(),
-		p.userRemoveCommand(), p.userRoleCommand(), p.userPasswordCommand(), p.userTOTPResetCommand(),
-		p.userTrackerNameCommand(), userTeamCommand(p))
+	user.AddCommand(p.userAddCommand(), p.userPasswordCommand(), p.userTeamCommand(), &cobra.Command{
+		Use:   "list",
+		Short: "Lists the accounts",
+		Long: `Lists all accounts by name with their role, including disabled ones. APP says whether signing in with the
+password needs a code of an authenticator app, TEAM who owns a service account. Times are UTC.`,
+		Example: "  mishap user list",
+		Args:    cobra.NoArgs,
+		RunE:    p.stored(p.listUsers),
+	}, &cobra.Command{
+		Use:   "disable NAME",
+		Short: "Disables an account",
+		Long: `Disables an account: the person can no longer sign in, is signed out everywhere at once, and their API
+tokens stop working.`,
+		Example: "  mishap user disable ada",
+		Args:    cobra.ExactArgs(1),
+		RunE: p.userChange(func(ctx context.Context, s session, u crash.User) (string, error) {
+			return u.Name + " can no longer sign in.", s.people.Disable(ctx, "", u.Name)
+		}),
+	}, &cobra.Command{
+		Use:   "enable NAME",
+		Short: "Enables an account that was disabled",
+		Long: `Enables an account that was disabled: the person can sign in again with the password and role from
+before, and their API tokens work again.`,
+		Example: "  mishap user enable ada",
+		Args:    cobra.ExactArgs(1),
+		RunE: p.userChange(func(ctx context.Context, s session, u crash.User) (string, error) {
+			return fmt.Sprintf("%s can sign in again, with role %s.", u.Name, u.Role), s.people.Enable(ctx, "", u.Name)
+		}),
+	}, &cobra.Command{
+		Use:   "remove NAME",
+		Short: "Removes an account",
+		Long: `Removes an account with its sessions, its API tokens, and the list of what the person follows. The
+person's decisions stay under this name: bugs created, problems merged, notes, the ledger of filings.
+
+A later account with the same name counts as the same person. To prevent that, disable the account
+instead.`,
+		Example: "  mishap user remove ada",
+		Args:    cobra.ExactArgs(1),
+		RunE: p.userChange(func(ctx context.Context, s session, u crash.User) (string, error) {
+			message := fmt.Sprintf("The account of %s is removed. Decisions by %s stay under this name.", u.Name, u.Name)
+			return message, s.people.Remove(ctx, "", u.Name)
+		}),
+	}, &cobra.Command{
+		Use:   "role NAME viewer|triager|admin|none",
+		Short: "Changes the role of an account",
+		Long: `Changes the role that an account is given by hand. It applies from the next request, also to the
+person's API tokens. The person keeps higher roles from groups (see "mishap access").`,
+		Example: "  mishap user role ada triager",
+		Args:    cobra.ExactArgs(2),
+		PreRunE: func(_ *cobra.Command, args []string) error {
+			if args[1] == noRole {
+				return nil
+			}
+			_, err := crash.ParseRole(args[1])
+			return err
+		},
+		RunE: p.userChange(setRole),
+	}, &cobra.Command{
+		Use:   "totp-reset NAME",
+		Short: "Removes the authenticator app of an account",
+		Long: `Removes the authenticator app and the recovery codes of an account, for a person who has lost both. The
+person is signed out everywhere and told in the inbox and by mail, can then sign in with the password alone, and
+set up an app again, which require_totp may demand. First make sure who asks.`,
+		Example: "  mishap user totp-reset ada",
+		Args:    cobra.ExactArgs(1),
+		RunE: p.stored(func(ctx context.Context, s session) (string, error) {
+			return s.args[0] + " can sign in without a code.", s.people.ResetSecondFactor(ctx, "", s.args[0])
+		}),
+	}, &cobra.Command{
+		Use:   "tracker-name NAME [TRACKER-NAME]",
+		Short: "Sets the name of a person at the tracker",
+		Long: `Sets the name of a person's account at the bug tracker, after checking that it exists. The tracker
+then subscribes the person to the bugs that they create. Without TRACKER-NAME the name is removed.
+People can set it themselves at /account.`,
+		Example: `  mishap user tracker-name ada ada-lovelace
+  mishap user tracker-name ada`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: p.stored(p.setTrackerName),
+	})
 	return user
 }
 
 func (p *program) userAddCommand() *cobra.Command {
 	var role, team string
+	var wanted crash.Role
+	var owner crash.Team
 	var fromStdin, service bool
 	cmd := &cobra.Command{
 		Use:   "add NAME --role viewer|triager|admin [--service --team SOURCE:GROUP]",
@@ -57,39 +134,30 @@ people of the team can see, renew and revoke.`,
   mishap user add phasing-bot --role viewer --service --team launchpad:ubuntu-sru
   pass show mishap/ada | mishap user add ada --role triager --password-stdin`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		PreRunE: func(*cobra.Command, []string) (err error) {
 			if role == "" {
-				return &usageError{errors.New("--role is missing: viewer, triager or admin"), cmd.CommandPath()}
+				return errors.New("--role is missing: viewer, triager or admin")
 			}
-			wanted, err := crash.ParseRole(role)
-			if err != nil {
-				return &usageError{err, cmd.CommandPath()}
-			}
-			if service || team != "" {
-				return addService(p, cmd, args[0], wanted, team, service)
-			}
-			password, err := p.newPassword(cmd, fromStdin)
-			if err != nil {
+			if wanted, err = crash.ParseRole(role); err != nil || !service && team == "" {
 				return err
 			}
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-				accounts := people.New(store)
-				removed, err := accounts.Removed(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				u, err := accounts.Add(ctx, "", args[0], wanted, password)
-				if err != nil {
-					return err
-				}
-				_, err = fmt.Fprintf(p.out, "%s can sign in now, with role %s.\n", u.Name, u.Role)
-				if err == nil && !removed.IsZero() {
-					_, err = fmt.Fprintf(p.out,
-						"An account of this name was removed at %s (UTC). Its decisions count as those of %s.\n",
-						removed.UTC().Format(time.DateTime), u.Name)
-				}
-				return err
-			})
+			if !service || team == "" {
+				return errors.New("--service and --team belong together")
+			}
+			owner, err = crash.ParseTeam(team)
+			return err
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if service {
+				return p.stored(func(ctx context.Context, s session) (string, error) {
+					u, err := s.people.AddService(ctx, "", args[0], wanted, owner)
+					return fmt.Sprintf("%s is a service account of %s now, with role %s. \"mishap token create %s\" creates a token.",
+						u.Name, layout.TeamName(owner), u.Role, u.Name), err
+				})(cmd, args)
+			}
+			return p.withPassword(fromStdin, func(ctx context.Context, s session, password string) (string, error) {
+				return addUser(ctx, s, wanted, password)
+			})(cmd, args)
 		},
 	}
 	cmd.Flags().StringVar(&role, "role", "", "role of the person: viewer, triager or admin")
@@ -99,92 +167,59 @@ people of the team can see, renew and revoke.`,
 	return cmd
 }
 
-// addService creates a service account.
-func addService(p *program, cmd *cobra.Command, name string, role crash.Role, team string, service bool) error {
-	if !service || team == "" {
-		return &usageError{errors.New("--service and --team belong together"), cmd.CommandPath()}
-	}
-	owner, err := crash.ParseTeam(team)
+func addUser(ctx context.Context, s session, role crash.Role, password string) (string, error) {
+	removed, err := s.people.Removed(ctx, s.args[0])
 	if err != nil {
-		return &usageError{err, cmd.CommandPath()}
+		return "", err
 	}
-	return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-		u, err := people.New(store).AddService(ctx, "", name, role, owner)
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(p.out, "%s is a service account of %s now, with role %s. \"mishap token create %s\" creates a "+
-			"token.\n", u.Name, layout.TeamName(owner), u.Role, u.Name)
-		return err
-	})
+	u, err := s.people.Add(ctx, "", s.args[0], role, password)
+	message := fmt.Sprintf("%s can sign in now, with role %s.", u.Name, u.Role)
+	if !removed.IsZero() {
+		message += fmt.Sprintf("\nAn account of this name was removed at %s (UTC). Its decisions count as those of %s.",
+			dateTime(removed), u.Name)
+	}
+	return message, err
 }
 
-func userTeamCommand(p *program) *cobra.Command {
+func (p *program) userTeamCommand() *cobra.Command {
+	var team crash.Team
 	return &cobra.Command{
 		Use:     "team NAME SOURCE:GROUP",
 		Short:   "Gives a service account to another team",
 		Long:    "Gives a service account to another team. Its tokens go on working.",
 		Example: "  mishap user team phasing-bot oidc:release-team",
 		Args:    cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			team, err := crash.ParseTeam(args[1])
-			if err != nil {
-				return &usageError{err, cmd.CommandPath()}
-			}
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-				if err := people.New(store).SetTeam(ctx, "", args[0], team); err != nil {
-					return err
-				}
-				_, err := fmt.Fprintln(p.out, adminview.ServiceTeamSet(args[0], team))
-				return err
-			})
+		PreRunE: func(_ *cobra.Command, args []string) (err error) {
+			team, err = crash.ParseTeam(args[1])
+			return err
 		},
+		RunE: p.stored(func(ctx context.Context, s session) (string, error) {
+			return adminview.ServiceTeamSet(s.args[0], team), s.people.SetTeam(ctx, "", s.args[0], team)
+		}),
 	}
 }
 
-func (p *program) userListCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "list",
-		Short: "Lists the accounts",
-		Long: `Lists all accounts by name with their role, including disabled ones. APP says whether signing in with the
-password needs a code of an authenticator app, TEAM who owns a service account. Times are UTC.`,
-		Example: "  mishap user list",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
-				users, err := people.New(store).Accounts(ctx)
-				if err != nil {
-					return err
-				}
-				apps, err := people.New(store).SecondFactors(ctx)
-				if err != nil {
-					return err
-				}
-				return printUsers(p.out, users, apps)
-			})
-		},
+func (p *program) listUsers(ctx context.Context, s session) (string, error) {
+	users, err := s.people.Accounts(ctx)
+	if err != nil {
+		return "", err
 	}
-}
-
-func printUsers(out io.Writer, users []crash.User, apps map[int64]time.Time) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "NAME\tROLE\tSTATE\tAPP\tCREATED\tLAST SIGN-IN\tTEAM") // Flush returns the error
+	apps, err := s.people.SecondFactors(ctx)
+	if err != nil {
+		return "", err
+	}
+	w := newTable(p.out, "NAME", "ROLE", "STATE", "APP", "CREATED", "LAST SIGN-IN", "TEAM")
 	for _, u := range users {
-		state, last := "active", "never"
+		state, app := "active", "no"
 		if u.Disabled {
 			state = "disabled"
 		}
-		if !u.LastLogin.IsZero() {
-			last = u.LastLogin.UTC().Format(time.DateTime)
-		}
-		app := "no"
 		if _, on := apps[u.ID]; on {
 			app = "yes"
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", u.Name, layout.RoleName(u.Role), state, app,
-			u.Created.UTC().Format(time.DateTime), last, u.Team)
+		w.row(u.Name, layout.RoleName(u.Role), state, app, dateTime(u.Created), timeOrNever(u.LastLogin), u.Team)
 	}
-	return w.Flush()
+	return "", w.Flush()
 }
 
 func (p *program) userPasswordCommand() *cobra.Command {
@@ -197,185 +232,81 @@ password, without showing it; with --password-stdin it reads the first line of t
 		Example: "  mishap user password ada",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			password, err := p.newPassword(cmd, fromStdin)
-			if err != nil {
-				return err
-			}
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-				accounts := people.New(store)
-				u, err := accounts.ByName(ctx, args[0])
+			return p.withPassword(fromStdin, func(ctx context.Context, s session, password string) (string, error) {
+				u, err := s.people.ByName(ctx, args[0])
 				if err != nil {
-					return err
+					return "", err
 				}
-				if err := accounts.SetPassword(ctx, "", u.Name, password); err != nil {
-					return err
-				}
-				_, err = fmt.Fprintf(p.out, "The password of %s is changed.%s\n", u.Name, ifDisabled(u))
-				return err
-			})
+				message := fmt.Sprintf("The password of %s is changed.%s", u.Name, ifDisabled(u))
+				return message, s.people.SetPassword(ctx, "", u.Name, password)
+			})(cmd, args)
 		},
 	}
 	cmd.Flags().BoolVar(&fromStdin, "password-stdin", false, "read the password from the standard input")
 	return cmd
 }
 
-func (p *program) userTrackerNameCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "tracker-name NAME [TRACKER-NAME]",
-		Short: "Sets the name of a person at the tracker",
-		Long: `Sets the name of a person's account at the bug tracker, after checking that it exists. The tracker
-then subscribes the person to the bugs that they create. Without TRACKER-NAME the name is removed.
-People can set it themselves at /account.`,
-		Example: `  mishap user tracker-name ada ada-lovelace
-  mishap user tracker-name ada`,
-		Args: cobra.RangeArgs(1, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
-				if len(args) == 1 {
-					if err := people.New(store).SetTrackerName(ctx, "", args[0], ""); err != nil {
-						return err
-					}
-					_, err := fmt.Fprintf(p.out, "%s is not subscribed to bugs any more.\n", args[0])
-					return err
-				}
-				settings := trackerConfig(c, newLog(p.err, slog.LevelWarn), nil)
-				found, err := tracker.NewClient(settings, tracker.NewCredentials(settings, bugs.New(store))).Account(ctx,
-					args[1])
-				if err != nil {
-					return err
-				}
-				if err := people.New(store).SetTrackerName(ctx, "", args[0], found); err != nil {
-					return err
-				}
-				_, err = fmt.Fprintf(p.out, "%s is %s at the tracker.\n", args[0], found)
-				return err
-			})
-		},
+// withPassword is like stored, with a password that it asks for first.
+func (p *program) withPassword(
+	fromStdin bool, do func(ctx context.Context, s session, password string) (message string, err error),
+) action {
+	return func(cmd *cobra.Command, args []string) error {
+		password, err := p.newPassword(cmd.Context(), fromStdin)
+		if err != nil {
+			return err
+		}
+		return p.stored(func(ctx context.Context, s session) (string, error) { return do(ctx, s, password) })(cmd, args)
 	}
 }
 
-func (p *program) userDisableCommand() *cobra.Command {
-	return p.userChange(&cobra.Command{
-		Use:   "disable NAME",
-		Short: "Disables an account",
-		Long: `Disables an account: the person can no longer sign in, is signed out everywhere at once, and their API
-tokens stop working.`,
-		Example: "  mishap user disable ada",
-		Args:    cobra.ExactArgs(1),
-	}, func(ctx context.Context, accounts *people.Store, u crash.User, _ []string) (string, error) {
-		return u.Name + " can no longer sign in.", accounts.Disable(ctx, "", u.Name)
-	})
+func (p *program) setTrackerName(ctx context.Context, s session) (string, error) {
+	name := s.args[0]
+	if len(s.args) == 1 {
+		return name + " is not subscribed to bugs any more.", s.people.SetTrackerName(ctx, "", name, "")
+	}
+	settings := trackerConfig(s.config, newLog(p.err, slog.LevelWarn), nil)
+	client := tracker.NewClient(settings, tracker.NewCredentials(settings, bugs.New(s.store)))
+	found, err := client.Account(ctx, s.args[1])
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s is %s at the tracker.", name, found), s.people.SetTrackerName(ctx, "", name, found)
 }
 
-func (p *program) userEnableCommand() *cobra.Command {
-	return p.userChange(&cobra.Command{
-		Use:   "enable NAME",
-		Short: "Enables an account that was disabled",
-		Long: `Enables an account that was disabled: the person can sign in again with the password and role from
-before, and their API tokens work again.`,
-		Example: "  mishap user enable ada",
-		Args:    cobra.ExactArgs(1),
-	}, func(ctx context.Context, accounts *people.Store, u crash.User, _ []string) (string, error) {
-		return fmt.Sprintf("%s can sign in again, with role %s.", u.Name, u.Role), accounts.Enable(ctx, "", u.Name)
-	})
+func setRole(ctx context.Context, s session, u crash.User) (string, error) {
+	role, _ := crash.ParseRole(s.args[1]) // "none" is no role
+	if err := s.people.SetRole(ctx, "", u.Name, role); err != nil {
+		return "", err
+	}
+	now, err := s.people.ByName(ctx, u.Name)
+	if err != nil {
+		return "", err
+	}
+	message := fmt.Sprintf("The role of %s is %s now; it was %s.", u.Name, layout.RoleName(now.Role),
+		layout.RoleName(u.Role))
+	if now.Role != role {
+		message += " It comes from a group."
+	}
+	return message + ifDisabled(u), nil
 }
 
-// noRole stands for no role on the command line.
-const noRole = "none"
-
-func (p *program) userRoleCommand() *cobra.Command {
-	return p.userChange(&cobra.Command{
-		Use:   "role NAME viewer|triager|admin|none",
-		Short: "Changes the role of an account",
-		Long: `Changes the role that an account is given by hand. It applies from the next request, also to the
-person's API tokens. The person keeps higher roles from groups (see "mishap access").`,
-		Example: "  mishap user role ada triager",
-		Args:    cobra.ExactArgs(2),
-		PreRunE: func(cmd *cobra.Command, args []string) error {
-			if _, err := crash.ParseRole(args[1]); err != nil && args[1] != noRole {
-				return &usageError{err, cmd.CommandPath()}
-			}
-			return nil
-		},
-	}, func(ctx context.Context, accounts *people.Store, u crash.User, args []string) (string, error) {
-		role, _ := crash.ParseRole(args[1]) // "none" is no role
-		if err := accounts.SetRole(ctx, "", u.Name, role); err != nil {
-			return "", err
-		}
-		now, err := accounts.ByName(ctx, u.Name)
+// userChange returns the action of a command that changes one account and prints the message that change
+// returns. It warns if no admin can sign in afterwards.
+func (p *program) userChange(
+	change func(context.Context, session, crash.User) (message string, err error),
+) action {
+	return p.stored(func(ctx context.Context, s session) (string, error) {
+		u, err := s.people.ByName(ctx, s.args[0])
 		if err != nil {
 			return "", err
 		}
-		message := fmt.Sprintf("The role of %s is %s now; it was %s.", u.Name, layout.RoleName(now.Role),
-			layout.RoleName(u.Role))
-		if now.Role != role {
-			message += " It comes from a group."
+		message, err := change(ctx, s, u)
+		if err != nil {
+			return "", err
 		}
-		return message + ifDisabled(u), nil
+		p.printf("%s", message)
+		return "", warnWithoutAdmin(ctx, p.err, s.people)
 	})
-}
-
-func (p *program) userRemoveCommand() *cobra.Command {
-	return p.userChange(&cobra.Command{
-		Use:   "remove NAME",
-		Short: "Removes an account",
-		Long: `Removes an account with its sessions, its API tokens, and the list of what the person follows. The
-person's decisions stay under this name: bugs created, problems merged, notes, the ledger of filings.
-
-A later account with the same name counts as the same person. To prevent that, disable the account
-instead.`,
-		Example: "  mishap user remove ada",
-		Args:    cobra.ExactArgs(1),
-	}, func(ctx context.Context, accounts *people.Store, u crash.User, _ []string) (string, error) {
-		message := fmt.Sprintf("The account of %s is removed. Decisions by %s stay under this name.", u.Name, u.Name)
-		return message, accounts.Remove(ctx, "", u.Name)
-	})
-}
-
-func (p *program) userTOTPResetCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "totp-reset NAME",
-		Short: "Removes the authenticator app of an account",
-		Long: `Removes the authenticator app and the recovery codes of an account, for a person who has lost both. The
-person is signed out everywhere and told in the inbox and by mail, can then sign in with the password alone, and
-set up an app again, which require_totp may demand. First make sure who asks.`,
-		Example: "  mishap user totp-reset ada",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-				if err := people.New(store).ResetSecondFactor(ctx, "", args[0]); err != nil {
-					return err
-				}
-				_, err := fmt.Fprintf(p.out, "%s can sign in without a code.\n", args[0])
-				return err
-			})
-		},
-	}
-}
-
-// userChange completes a command that changes one account and prints the message that change
-// returns. The command warns if no admin can sign in afterwards.
-func (p *program) userChange(cmd *cobra.Command,
-	change func(context.Context, *people.Store, crash.User, []string) (message string, err error),
-) *cobra.Command {
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-			accounts := people.New(store)
-			u, err := accounts.ByName(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			message, err := change(ctx, accounts, u, args)
-			if err != nil {
-				return err
-			}
-			if _, err := fmt.Fprintln(p.out, message); err != nil {
-				return err
-			}
-			return warnWithoutAdmin(ctx, p.err, accounts)
-		})
-	}
-	return cmd
 }
 
 func warnWithoutAdmin(ctx context.Context, w io.Writer, accounts *people.Store) error {
@@ -406,7 +337,7 @@ const longestLine = 64 << 10
 
 // newPassword reads a new password from the standard input, or twice from the terminal without
 // showing it.
-func (p *program) newPassword(cmd *cobra.Command, fromStdin bool) (string, error) {
+func (p *program) newPassword(ctx context.Context, fromStdin bool) (string, error) {
 	if fromStdin {
 		line, err := readLine(bufio.NewReader(io.LimitReader(p.in, longestLine)))
 		if errors.Is(err, io.EOF) {
@@ -416,15 +347,13 @@ func (p *program) newPassword(cmd *cobra.Command, fromStdin bool) (string, error
 	}
 	terminal, ok := p.in.(*os.File)
 	if !ok || !isTerminal(terminal) {
-		return "", &usageError{
-			errors.New("no terminal to ask for the password; give it with --password-stdin"), cmd.CommandPath(),
-		}
+		return "", usageError{errors.New("no terminal to ask for the password; give it with --password-stdin")}
 	}
-	first, err := p.askHidden(cmd.Context(), terminal, "New password: ")
+	first, err := p.askHidden(ctx, terminal, "New password: ")
 	if err != nil {
 		return "", err
 	}
-	second, err := p.askHidden(cmd.Context(), terminal, "The same again: ")
+	second, err := p.askHidden(ctx, terminal, "The same again: ")
 	if err != nil {
 		return "", err
 	}
@@ -500,59 +429,48 @@ from an upgrade do not show embargoed problems; granting private again adds that
 		Args: cobra.NoArgs,
 		RunE: needsCommand,
 	}
-	cmd.AddCommand(p.accessListCommand(), p.accessGrantCommand(), p.accessRevokeCommand())
-	return cmd
-}
-
-func (p *program) accessListCommand() *cobra.Command {
-	return &cobra.Command{
+	cmd.AddCommand(p.accessGrantCommand(), p.accessRevokeCommand(), &cobra.Command{
 		Use:   "list",
 		Short: "Lists the rights of groups and accounts, and why people have them",
 		Long: "Lists the rights of groups and accounts, then all people with their role and the reasons for it and " +
-			"for other " +
-			"rights. Times are UTC.",
+			"for other rights. Times are UTC.",
 		Example: "  mishap access list",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, c config.Config, store *db.Store) error {
-				grants, err := people.New(store).Grants(ctx)
-				if err != nil {
-					return err
-				}
-				identities, err := people.New(store).Identities(ctx, 0)
-				if err != nil {
-					return err
-				}
-				users, err := people.New(store).Accounts(ctx)
-				if err != nil {
-					return err
-				}
-				return printAccess(p.out, grants, crash.AccessOf(users, identities, grants, store.Rights.Everyone))
-			})
-		},
-	}
+		RunE:    p.stored(p.listAccess),
+	})
+	return cmd
 }
 
-func printAccess(out io.Writer, grants []crash.Grant, people []crash.PersonAccess) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "SOURCE\tGROUP\tROLE\tPACKAGES\tADDED\tBY") // Flush returns the error
+func (p *program) listAccess(ctx context.Context, s session) (string, error) {
+	grants, err := s.people.Grants(ctx)
+	if err != nil {
+		return "", err
+	}
+	identities, err := s.people.Identities(ctx, 0)
+	if err != nil {
+		return "", err
+	}
+	users, err := s.people.Accounts(ctx)
+	if err != nil {
+		return "", err
+	}
+	w := newTable(p.out, "SOURCE", "GROUP", "ROLE", "PACKAGES", "ADDED", "BY")
 	for _, g := range grants {
 		role := string(g.Role)
 		if g.Unconfirmed {
 			role += " (without embargoed problems)"
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", g.Source, g.Group, role, layout.ScopeName(g.Scope),
-			g.Created.UTC().Format(time.DateTime), g.By)
+		w.row(g.Source, g.Group, role, layout.ScopeName(g.Scope), dateTime(g.Created), g.By)
 	}
-	_, _ = fmt.Fprintln(w, "\nNAME\tROLE\tWHY")
-	for _, one := range people {
+	w.row("\nNAME", "ROLE", "WHY")
+	for _, one := range crash.AccessOf(users, identities, grants, s.store.Rights.Everyone) {
 		var why []string
 		for _, r := range one.Reasons {
 			why = append(why, layout.WhyRole(r))
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", one.User.Name, layout.RoleName(one.User.Role), strings.Join(why, "; "))
+		w.row(one.User.Name, layout.RoleName(one.User.Role), strings.Join(why, "; "))
 	}
-	return w.Flush()
+	return "", w.Flush()
 }
 
 // scopeFlags are the flags that limit a right to some packages.
@@ -579,6 +497,7 @@ func (f *scopeFlags) scope() crash.GrantScope {
 
 func (p *program) accessGrantCommand() *cobra.Command {
 	var flags scopeFlags
+	var g crash.Grant
 	cmd := &cobra.Command{
 		Use:   "grant SOURCE GROUP viewer|triager|admin|private",
 		Short: "Gives a right to the members of a group, or to an account",
@@ -589,19 +508,13 @@ they last signed in. The packages of sets and teams come from the tracker within
   mishap access grant oidc kernel-team triager --packages 'linux-*'
   mishap access grant account kim private --team desktop-packages`,
 		Args: cobra.ExactArgs(3),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			g := crash.Grant{Source: crash.Source(args[0]), Group: args[1], Role: crash.Role(args[2]), Scope: flags.scope()}
-			if err := g.Check(); err != nil {
-				return &usageError{err, cmd.CommandPath()}
-			}
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-				if err := people.New(store).Grant(ctx, "", g); err != nil {
-					return err
-				}
-				_, err := fmt.Fprintln(p.out, adminview.Granted(g))
-				return err
-			})
+		PreRunE: func(_ *cobra.Command, args []string) error {
+			g = crash.Grant{Source: crash.Source(args[0]), Group: args[1], Role: crash.Role(args[2]), Scope: flags.scope()}
+			return g.Check()
 		},
+		RunE: p.stored(func(ctx context.Context, s session) (string, error) {
+			return adminview.Granted(g), s.people.Grant(ctx, "", g)
+		}),
 	}
 	flags.add(cmd)
 	return cmd
@@ -609,6 +522,7 @@ they last signed in. The packages of sets and teams come from the tracker within
 
 func (p *program) accessRevokeCommand() *cobra.Command {
 	var flags scopeFlags
+	var g crash.Grant
 	cmd := &cobra.Command{
 		Use:   "revoke SOURCE GROUP [private]",
 		Short: "Takes a right of a group or an account away",
@@ -617,33 +531,25 @@ packages; with private, the right to private data instead. Roles from other grou
 		Example: `  mishap access revoke launchpad ubuntu-bugcontrol
   mishap access revoke account kim private --team desktop-packages`,
 		Args: cobra.RangeArgs(2, 3),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			g := crash.Grant{Source: crash.Source(args[0]), Group: args[1], Scope: flags.scope()}
-			_, err := crash.ParseSource(args[0])
-			if g.Source == crash.SourceAccount {
-				err = nil
+		PreRunE: func(_ *cobra.Command, args []string) error {
+			g = crash.Grant{Source: crash.Source(args[0]), Group: args[1], Scope: flags.scope()}
+			if _, err := crash.ParseSource(args[0]); err != nil && g.Source != crash.SourceAccount {
+				return err
 			}
-			if err == nil && len(args) == 3 {
+			if len(args) == 3 {
 				if g.Role = crash.Role(args[2]); g.Role != crash.RolePrivate {
-					err = fmt.Errorf("%q cannot be taken away by name; leave it out, or use private", args[2])
+					return fmt.Errorf("%q cannot be taken away by name; leave it out, or use private", args[2])
 				}
 			}
-			if err == nil {
-				err = g.Scope.Check()
-			}
-			if err != nil {
-				return &usageError{err, cmd.CommandPath()}
-			}
-			return p.withStore(cmd, slog.LevelWarn, func(ctx context.Context, _ config.Config, store *db.Store) error {
-				if err := people.New(store).RevokeGrant(ctx, "", g); err != nil {
-					return err
-				}
-				if _, err := fmt.Fprintln(p.out, adminview.Revoked(g)); err != nil {
-					return err
-				}
-				return warnWithoutAdmin(ctx, p.err, people.New(store))
-			})
+			return g.Scope.Check()
 		},
+		RunE: p.stored(func(ctx context.Context, s session) (string, error) {
+			if err := s.people.RevokeGrant(ctx, "", g); err != nil {
+				return "", err
+			}
+			p.printf("%s", adminview.Revoked(g))
+			return "", warnWithoutAdmin(ctx, p.err, s.people)
+		}),
 	}
 	flags.add(cmd)
 	return cmd
