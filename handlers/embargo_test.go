@@ -529,16 +529,13 @@ func (s secret) reports() []crashtest.Report {
 
 // attackerRequests returns what a visitor can ask to find out a secret: each field and operator of
 // searches, each filter, order and completion of lists, and each parameter of the API, with the
-// secrets, parts of them, and what redaction leaves.
+// secret of the first server, parts of it, and what redaction leaves.
 func attackerRequests(t *testing.T, site *handlertest.Site) []string {
 	t.Helper()
-	var guesses []string
-	for _, s := range secrets {
-		label := "Ubuntu of " + s.mail
-		guesses = append(guesses, s.message, s.message[:1], s.message[:4], "*"+s.message[2:5]+"*", "load(): "+s.message[:1],
-			s.home, s.home[:8], s.home+"/bin/tide", s.mail, s.mail[:3], s.mail[:4]+"*", "1.0-"+s.mail, label)
-	}
-	guesses = append(guesses, "[removed]", "*")
+	s := secrets[0] // the other server gives the opposite answers, if any depends on the secret
+	guesses := []string{s.message, s.message[:1], s.message[:4], "*" + s.message[2:5] + "*", "load(): " + s.message[:1],
+		s.home, s.home[:8], s.home + "/bin/tide", s.mail, s.mail[:3], s.mail[:4] + "*", "1.0-" + s.mail,
+		"Ubuntu of " + s.mail, "[removed]", "*"}
 	var paths []string
 	add := func(path string, pairs ...string) {
 		values := url.Values{}

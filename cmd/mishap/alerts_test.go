@@ -69,9 +69,9 @@ func (m *monitored) post(machine string) int {
 	return resp.StatusCode
 }
 
-// TestAlerts breaks one thing after another, and waits until a real Prometheus fires the alert for it.
+// TestMoreAlerts breaks one thing after another, and waits until a real Prometheus fires the alert for it.
 // Before that, each query of the dashboard returns data, and no alert fires.
-func TestAlerts(t *testing.T) {
+func TestMoreAlerts(t *testing.T) {
 	t.Parallel()
 	tr, relay := trackertest.New(t), mailtest.New(t)
 	token := tr.Token("mishap")
@@ -160,8 +160,8 @@ func TestAlerts(t *testing.T) {
 	m.fires("MishapInstanceDown")
 }
 
-// TestDiskAlerts fills a small disk.
-func TestDiskAlerts(t *testing.T) {
+// TestMoreDiskAlerts fills a small disk.
+func TestMoreDiskAlerts(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	dbtest.Exec(t, url, `update applied_migrations set applied = now()`) // the template may be older
@@ -204,9 +204,9 @@ func TestOff(t *testing.T) {
 	d.has(t, "mail", doctor.Off, "smtp_url is empty")
 }
 
-// TestNeglectAlerts starts a server on a machine without gdb, whose database has another clock and lacks
+// TestMoreNeglectAlerts starts a server on a machine without gdb, whose database has another clock and lacks
 // a table, and that nobody backs up any more.
-func TestNeglectAlerts(t *testing.T) {
+func TestMoreNeglectAlerts(t *testing.T) {
 	t.Parallel()
 	url, relay := dbtest.URL(t), mailtest.New(t)
 	m := &monitored{promServer: &promServer{t: t}}

@@ -590,9 +590,9 @@ func TestBaseBackup(t *testing.T) {
 	store.Close()
 }
 
-// TestBaseBackupOfOwnServer backs up a server with a role, a database and an access configuration of its
+// TestMoreBaseBackupOfOwnServer backs up a server with a role, a database and an access configuration of its
 // own, and restores it into a private PostgreSQL and into a database of another server.
-func TestBaseBackupOfOwnServer(t *testing.T) {
+func TestMoreBaseBackupOfOwnServer(t *testing.T) {
 	t.Parallel()
 	_, admin := privateServer(t)
 	dbtest.Exec(t, admin, `create role "the app" login`)
@@ -691,8 +691,8 @@ func TestKilledBaseBackup(t *testing.T) {
 	}
 }
 
-// TestKilledRestoreOfBaseBackup kills a restore while it unpacks. The next one begins anew.
-func TestKilledRestoreOfBaseBackup(t *testing.T) {
+// TestMoreKilledRestoreOfBaseBackup kills a restore while it unpacks. The next one begins anew.
+func TestMoreKilledRestoreOfBaseBackup(t *testing.T) {
 	t.Parallel()
 	data, _ := privateServer(t)
 	environ := []string{"MISHAP_DATA_DIR=" + data}

@@ -279,9 +279,9 @@ func arrive(t *testing.T, p *prepared, stop <-chan struct{}) error {
 	}
 }
 
-// TestRegroupKilled repeatedly kills regrouping while reports of the same programs arrive. Nothing
+// TestMoreRegroupKilled repeatedly kills regrouping while reports of the same programs arrive. Nothing
 // may be lost or counted twice, and the next run must continue where the last one stopped.
-func TestRegroupKilled(t *testing.T) {
+func TestMoreRegroupKilled(t *testing.T) {
 	t.Parallel()
 	p := prepare(t)
 	oldReports(t, p, 2500)
