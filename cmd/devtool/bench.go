@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
@@ -25,9 +24,10 @@ import (
 	"github.com/PuerkitoBio/goquery"
 	"github.com/spf13/cobra"
 
+	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/db/dbtest"
-	"mishap/db/embedded"
+	"mishap/tracker/trackertest"
 )
 
 // bench is one run of a scenario with its options.
@@ -379,16 +379,12 @@ func (b *bench) start(ctx context.Context, name string, running []*subject) (_ *
 	if err := os.Chmod(folder, 0o755); err != nil { // the database's user needs access to subfolders
 		return nil, err
 	}
-	if database == "" {
-		server, err := embedded.Start(ctx, embedded.Config{DataDir: cmp.Or(dataDir, folder),
-			Log: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			return nil, err
-		}
-		s.stops = append(s.stops, func() error { return server.Stop(context.WithoutCancel(ctx)) })
-		database = server.URL()
+	database, stop, err := databaseAt(ctx, database, cmp.Or(dataDir, folder))
+	if err != nil {
+		return nil, err
 	}
-	practice, err := startPractice(ctx, "127.0.0.1:0", "")
+	s.stops = append(s.stops, stop)
+	practice, err := startPractice(ctx, trackertest.Options{}, "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
@@ -454,14 +450,9 @@ func (s *subject) stop() {
 // settle waits until the server and PostgreSQL have been nearly idle for half a second, at most
 // five seconds. It sends no requests to the server, so it works with any version.
 func (s *subject) settle(ctx context.Context) dbtest.Used {
-	tick := time.NewTicker(500 * time.Millisecond)
-	defer tick.Stop()
 	now := s.processes.Used()
 	for range 10 {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-		}
+		_ = crash.Sleep(ctx, 500*time.Millisecond) // the loop ends
 		before := now
 		now = s.processes.Used()
 		if ctx.Err() != nil || now.Server+now.PostgreSQL-before.Server-before.PostgreSQL <= 0.02 {

@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mishap/crash"
+	"mishap/tracker/trackertest"
 )
 
 // demoCommand returns the command that `make run` runs.
@@ -73,7 +74,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if err := d.remember(); err != nil {
 		return err
 	}
-	practice, err := startPractice(ctx, d.tracker, d.path("tracker.json"))
+	practice, err := startPractice(ctx, trackertest.Options{StateFile: d.path("tracker.json")}, d.tracker, "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
@@ -373,15 +374,10 @@ func (d *demo) grant(ctx context.Context) error {
 	if d.memory.Granted {
 		return nil
 	}
-	for team, role := range practiceRoles {
-		if words, err := d.command(ctx, "", "access", "grant", "launchpad", team, string(role)); err != nil {
-			return fmt.Errorf("give a role to the team %s: %s", team, words)
+	for _, g := range practiceGrants {
+		if words, err := d.command(ctx, "", "access", "grant", "launchpad", g.team, string(g.role)); err != nil {
+			return fmt.Errorf("give a right to the team %s: %s", g.team, words)
 		}
-	}
-	// Viewers of the practice provider show what is hidden without this right.
-	if words, err := d.command(ctx, "", "access", "grant", "launchpad", "practice-bugcontrol",
-		string(crash.RolePrivate)); err != nil {
-		return fmt.Errorf("let triagers read private data: %s", words)
 	}
 	d.memory.Granted = true
 	return d.memory.write()

@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -26,7 +25,6 @@ import (
 	"mishap/crash/grouping"
 	"mishap/db"
 	"mishap/db/bugs"
-	"mishap/db/embedded"
 	"mishap/handlers/people/openidtest"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
@@ -44,9 +42,14 @@ var practicePeople = []openidtest.Person{
 	{ID: "noel004", Nickname: "noel"},
 }
 
-// practiceRoles are the roles of the teams of practicePeople.
-var practiceRoles = map[string]crash.Role{
-	"practice-admins": crash.RoleAdmin, "practice-bugcontrol": crash.RoleTriager, "practice-readers": crash.RoleViewer,
+// practiceGrants are the rights of the teams of practicePeople. Viewers show what is hidden without the right to
+// private data.
+var practiceGrants = []struct {
+	team string
+	role crash.Role
+}{
+	{"practice-admins", crash.RoleAdmin}, {"practice-bugcontrol", crash.RoleTriager},
+	{"practice-bugcontrol", crash.RolePrivate}, {"practice-readers", crash.RoleViewer},
 }
 
 // practice is a practice tracker, with a practice provider to sign in at, that runs in this process.
@@ -57,23 +60,22 @@ type practice struct {
 	done chan struct{}
 }
 
-// startPractice starts a practice tracker on the address, or on another port if it is in use.
-func startPractice(ctx context.Context, address, state string) (*practice, error) {
-	s, err := trackertest.NewServer(trackertest.Options{StateFile: state})
+// startPractice starts a practice tracker on the first of some addresses that is not in use.
+func startPractice(ctx context.Context, o trackertest.Options, addresses ...string) (*practice, error) {
+	s, err := trackertest.NewServer(o)
 	if err != nil {
 		return nil, err
 	}
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", address)
-	if err != nil {
-		l, err = lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	var l net.Listener
+	for _, address := range addresses {
+		if l, err = new(net.ListenConfig).Listen(ctx, "tcp", address); err == nil {
+			break
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("practice tracker: %w", err)
 	}
-	p := &practice{
-		Server: s, url: "http://" + l.Addr().String(), done: make(chan struct{}),
-	}
+	p := &practice{Server: s, url: "http://" + l.Addr().String(), done: make(chan struct{})}
 	provider := openidtest.New(p.url, practicePeople...)
 	p.http = &http.Server{ReadHeaderTimeout: 10 * time.Second,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -227,14 +229,9 @@ func (d *demo) openStore(ctx context.Context) (*db.Store, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	stop := func() error { return nil }
-	if url == "" {
-		server, err := embedded.Start(ctx, embedded.Config{DataDir: d.dataDir()})
-		if err != nil {
-			return nil, nil, err
-		}
-		url = server.URL()
-		stop = func() error { return server.Stop(context.WithoutCancel(ctx)) }
+	url, stop, err := databaseAt(ctx, url, cmp.Or(variable(d.environ, "MISHAP_DATA_DIR"), d.folder))
+	if err != nil {
+		return nil, nil, err
 	}
 	store, err := db.Open(ctx, db.Config{URL: url, MaxConns: 2, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -260,11 +257,6 @@ func (d *demo) databaseURL() (string, error) {
 }
 
 var configuredDatabase = regexp.MustCompile(`(?m)^database_url *= *["'](.+)["']`)
-
-// dataDir returns the data_dir of the server.
-func (d *demo) dataDir() string {
-	return cmp.Or(variable(d.environ, "MISHAP_DATA_DIR"), d.folder)
-}
 
 // quaymaster holds the native crash of the demonstration: its report, its core dump, and the packages
 // with its program and debug file. testdata/quaymaster/make.sh made them.
@@ -338,7 +330,7 @@ func (d *demo) addSymbols(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	args := []string{"symbols", "add", "--config", d.configFile()}
+	args := []string{"symbols", "add"}
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name(), "deb") {
 			continue
@@ -353,10 +345,8 @@ func (d *demo) addSymbols(ctx context.Context) error {
 		}
 		args = append(args, name)
 	}
-	command := exec.CommandContext(ctx, d.program, args...)
-	command.Env = d.environ
-	if out, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("add symbols: %w: %s", err, bytes.TrimSpace(out))
+	if words, err := d.command(ctx, "", args...); err != nil {
+		return fmt.Errorf("add symbols: %w: %s", err, words)
 	}
 	return nil
 }
@@ -388,38 +378,18 @@ func trackerCommand() *cobra.Command {
 Point mishap at it with tracker_url = "http://ADDRESS" and tracker_api_url = "http://ADDRESS/devel".`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return serveTracker(cmd.Context(), listen, o, func(address string) {
-				_, _ = fmt.Fprintf(cmd.OutOrStdout(), "practice tracker: http://%s\n", address)
-			})
+			p, err := startPractice(cmd.Context(), o, listen)
+			if err != nil {
+				return err
+			}
+			defer p.close()
+			fmt.Fprintf(cmd.OutOrStdout(), "practice tracker: %s\n", p.url)
+			<-cmd.Context().Done()
+			return nil
 		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:8090", "`address` to listen on")
 	cmd.Flags().StringVar(&o.StateFile, "state", "", "`file` that stores bugs and tokens; empty: only in memory")
 	cmd.Flags().StringVar(&o.Person, "person", "", "`name` of the person who is signed in (default practice-person)")
 	return cmd
-}
-
-// serveTracker serves a practice tracker until ctx ends. It calls ready with its address once it
-// listens.
-func serveTracker(ctx context.Context, listen string, o trackertest.Options, ready func(address string)) error {
-	t, err := trackertest.NewServer(o)
-	if err != nil {
-		return err
-	}
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", listen)
-	if err != nil {
-		return fmt.Errorf("practice tracker: %w", err)
-	}
-	server := &http.Server{Handler: t, ReadHeaderTimeout: 10 * time.Second}
-	stop := context.AfterFunc(ctx, func() {
-		t.Close()
-		_ = server.Close()
-	})
-	defer stop()
-	ready(l.Addr().String())
-	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("practice tracker: %w", err)
-	}
-	return nil
 }

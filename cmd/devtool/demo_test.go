@@ -163,7 +163,7 @@ func TestDemo(t *testing.T) {
 			t.Errorf("Create in the second run: got %d, want 200 for the bug of the first", again)
 		}
 		ingest := "http://" + variable(d.environ, "MISHAP_INGEST_LISTEN")
-		if err := post(t.Context(), s.client, ingest+"/machine-1", sample); err != nil {
+		if _, err := answer(t.Context(), s.client, ingest+"/machine-1", sample); err != nil {
 			t.Errorf("the sample, posted as the greeting says: got %v", err)
 		}
 	})

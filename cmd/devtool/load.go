@@ -139,15 +139,11 @@ type filling struct {
 // run stores the volume in the database, like reports that machines post. It returns when
 // everything is counted.
 func (f filling) run(ctx context.Context, errOut, out io.Writer) (err error) {
-	url := f.databaseURL
-	if url == "" {
-		server, startErr := embedded.Start(ctx, embedded.Config{DataDir: f.dataDir})
-		if startErr != nil {
-			return startErr
-		}
-		defer func() { err = errors.Join(err, server.Stop(context.WithoutCancel(ctx))) }()
-		url = server.URL()
+	url, stop, err := databaseAt(ctx, f.databaseURL, f.dataDir)
+	if err != nil {
+		return err
 	}
+	defer func() { err = errors.Join(err, stop()) }()
 	if err := db.Migrate(ctx, url, slog.New(slog.DiscardHandler)); err != nil {
 		return err
 	}
@@ -168,6 +164,18 @@ func (f filling) run(ctx context.Context, errOut, out io.Writer) (err error) {
 	_, err = fmt.Fprintf(out, "%d reports stored and counted in %s: %.0f/s\n", reports,
 		took.Round(time.Second), float64(reports)/took.Seconds())
 	return err
+}
+
+// databaseAt returns a url or, if it is empty, that of the private PostgreSQL of a data_dir, until stop is called.
+func databaseAt(ctx context.Context, url, dataDir string) (_ string, stop func() error, err error) {
+	if url != "" {
+		return url, func() error { return nil }, nil
+	}
+	server, err := embedded.Start(ctx, embedded.Config{DataDir: dataDir, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return "", nil, err
+	}
+	return server.URL(), func() error { return server.Stop(context.WithoutCancel(ctx)) }, nil
 }
 
 func (f filling) post(ctx context.Context, store *db.Store, errOut io.Writer) error {
@@ -210,10 +218,8 @@ func accept(ctx context.Context, in *intake.Intake, r crash.Report) error {
 		if e, ok := errors.AsType[*crash.Error](err); !ok || e.Code != "overload" {
 			return err
 		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := crash.Sleep(ctx, 20*time.Millisecond); err != nil {
+			return err
 		}
 	}
 }
@@ -347,10 +353,7 @@ func (t traffic) read(ctx context.Context, body io.Reader) (n int64, err error) 
 	}
 	for err == nil {
 		if _, err = io.CopyN(io.Discard, body, slowPart); err == nil {
-			select {
-			case <-time.After(time.Second):
-			case <-ctx.Done():
-			}
+			_ = crash.Sleep(ctx, time.Second) // the next read fails
 		}
 	}
 	if errors.Is(err, io.EOF) {

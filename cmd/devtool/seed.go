@@ -85,15 +85,11 @@ func postReports(ctx context.Context, ingest string, reports iter.Seq[crash.Repo
 		}
 		group.Go(func() error {
 			defer sent()
-			return post(ctx, client, ingest+"/"+string(r.System), crashtest.Report(r.Fields).BSON())
+			_, err := answer(ctx, client, ingest+"/"+string(r.System), crashtest.Report(r.Fields).BSON())
+			return err
 		})
 	}
 	return group.Wait()
-}
-
-func post(ctx context.Context, client *http.Client, url string, body []byte) error {
-	_, err := answer(ctx, client, url, body)
-	return err
 }
 
 // answer posts as a machine does, and returns what the server says.

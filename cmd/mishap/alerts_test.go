@@ -1,5 +1,3 @@
-//go:build linux
-
 package main
 
 import (
@@ -40,7 +38,7 @@ func (m *monitored) sql(url string, statements ...string) {
 // shows checks that the health of the server has a problem in a check.
 func (m *monitored) shows(check string, want crash.HealthStatus) {
 	m.t.Helper()
-	_, body := fetch(m.t, "http://"+m.address["ops_listen"]+"/health")
+	_, body, _ := statusAt(m.t, "http://"+m.address["ops_listen"]+"/health")
 	var got struct{ Checks []healthLine }
 	if err := json.Unmarshal([]byte(body), &got); err != nil {
 		m.t.Fatalf("health: got %s, %v", body, err)
@@ -55,18 +53,7 @@ func (m *monitored) shows(check string, want crash.HealthStatus) {
 
 // post sends a report as a machine does, and returns the status of the answer.
 func (m *monitored) post(machine string) int {
-	m.t.Helper()
-	req, err := http.NewRequestWithContext(m.t.Context(), http.MethodPost,
-		"http://"+m.address["ingest_listen"]+"/"+machine, strings.NewReader(string(crashtest.GoPanic().BSON())))
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	_ = resp.Body.Close() // not read
-	return resp.StatusCode
+	return postTo(m.t, m.address["ingest_listen"], machine, crashtest.GoPanic())
 }
 
 // TestMoreAlerts breaks one thing after another, and waits until a real Prometheus fires the alert for it.
@@ -82,14 +69,8 @@ func TestMoreAlerts(t *testing.T) {
 		"MISHAP_CORES=never", "MISHAP_TRACES_URL=http://"+freeAddress(t)) // no collector listens there
 	m.server, m.address = serveProcess(t, environ)
 	m.promServer = startPrometheus(t, m.address["ops_listen"])
-	if status, _, stderr := runIn(t.Context(), strings.NewReader(testPassword), environ, "user", "add", "tess",
-		"--role=triager", "--password-stdin", noConfig(t)); status != exitOK {
-		t.Fatalf("user add: %s", stderr)
-	}
-	if status, _, stderr := runIn(t.Context(), nil, environ, "import", "testdata/crashes/_usr_bin_tidewatch.1000.crash",
-		noConfig(t)); status != exitOK {
-		t.Fatalf("import: %s", stderr)
-	}
+	mustRun(t, environ, "user", "add", "tess", "--role=triager", "--password-stdin")
+	mustRun(t, environ, "import", crashFile)
 	const signature = "/usr/bin/tidewatch:11:tide_parse_row:tide_load:on_open_clicked:__libc_start_call_main:_start"
 	person := newScript(t, "http://"+m.address["listen"], "tess")
 	if status := m.post("machine-1"); status != http.StatusOK {
@@ -104,7 +85,7 @@ func TestMoreAlerts(t *testing.T) {
 			eventually(t, fmt.Sprintf("the panel %q has data (%s)", panel, q), func() bool { return m.query(q) > 0 })
 		}
 	}
-	_, exported := fetch(t, "http://"+m.address["ops_listen"]+"/metrics")
+	_, exported, _ := statusAt(t, "http://"+m.address["ops_listen"]+"/metrics")
 	checkMetricNames(t, exported)
 	m.quiet("MishapDiskFullSoon") // other programs may be writing to this disk
 
@@ -187,13 +168,13 @@ func TestOff(t *testing.T) {
 		"MISHAP_CORES=never", "PATH="+t.TempDir())
 	_, address := serveProcess(t, environ)
 	eventually(t, "the instance has said what it can symbolise", func() bool {
-		_, metrics := fetch(t, "http://"+address["ops_listen"]+"/metrics")
+		_, metrics, _ := statusAt(t, "http://"+address["ops_listen"]+"/metrics")
 		return strings.Contains(metrics, `mishap_symbol_workers{state="off"} 1`) &&
 			strings.Contains(metrics, `mishap_symbol_workers{state="broken"} 0`) &&
 			strings.Contains(metrics, `mishap_health{check="symbols"} -1`) &&
 			strings.Contains(metrics, `mishap_health{check="mail"} -1`)
 	})
-	_, health := fetch(t, "http://"+address["ops_listen"]+"/health")
+	_, health, _ := statusAt(t, "http://"+address["ops_listen"]+"/health")
 	for _, check := range []string{"symbols", "mail"} {
 		if !regexp.MustCompile(`"check":"` + check + `","name":"[^"]*","status":"off"`).MatchString(health) {
 			t.Errorf("health: got %s, want %s off", health, check)
@@ -215,9 +196,7 @@ func TestMoreNeglectAlerts(t *testing.T) {
 		`do $$ begin execute format('alter database %I set search_path = public, pg_catalog', current_database()); end $$`)
 	environ := trackerEnviron(trackertest.New(t), "MISHAP_DATABASE_URL="+url, "MISHAP_DATA_DIR="+t.TempDir(),
 		"MISHAP_SMTP_URL="+relay.URL, "MISHAP_SMTP_TLS=off", "MISHAP_MAIL_FROM=mishap@example.org")
-	if status, _, stderr := runIn(t.Context(), nil, environ, "backup", t.TempDir(), noConfig(t)); status != exitOK {
-		t.Fatalf("backup: %s", stderr)
-	}
+	mustRun(t, environ, "backup", t.TempDir())
 	m.server, m.address = serveProcess(t, append(environ, "PATH="+t.TempDir()))
 	m.promServer = startPrometheus(t, m.address["ops_listen"])
 	m.fires("MishapSymbolsBroken")

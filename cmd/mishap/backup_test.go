@@ -40,25 +40,12 @@ import (
 // backUp writes a backup with the program and returns its folder.
 func backUp(t *testing.T, environ []string, folder string, args ...string) string {
 	t.Helper()
-	status, out, stderr := runIn(t.Context(), nil, environ, append([]string{"backup", folder, "--json", noConfig(t)},
-		args...)...)
-	if status != exitOK {
-		t.Fatalf("backup: got status %d: %s", status, stderr)
-	}
+	out := mustRun(t, environ, append([]string{"backup", folder, "--json"}, args...)...)
 	var r backup.Result
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatal(err)
 	}
 	return r.Path
-}
-
-// wantRefusal runs a command and checks that it fails with a message.
-func wantRefusal(t *testing.T, environ []string, message string, args ...string) {
-	t.Helper()
-	status, _, stderr := runIn(t.Context(), nil, environ, args...)
-	if status != exitFailed || !strings.Contains(stderr, message) {
-		t.Errorf("%v: got status %d and %q, want %q", args, status, stderr, message)
-	}
 }
 
 // TestBackupUnderLoad backs up while reports arrive. The restored state is consistent, equals the
@@ -72,7 +59,7 @@ func TestBackupUnderLoad(t *testing.T) {
 	posts.Go(func() {
 		for load.Err() == nil {
 			if status, _, _ := runIn(context.WithoutCancel(load), nil, p.environ, "import",
-				"testdata/crashes/_usr_bin_tidewatch.1000.crash", noConfig(t)); status == exitOK {
+				crashFile, noConfig(t)); status == exitOK {
 				posted.Add(1)
 			}
 		}
@@ -84,10 +71,7 @@ func TestBackupUnderLoad(t *testing.T) {
 	stop()
 	posts.Wait()
 
-	status, out, stderr := runIn(t.Context(), nil, p.environ, "restore", "--verify", dir, noConfig(t))
-	if status != exitOK || !strings.Contains(out, ", 0 differences") || !strings.Contains(out, "The backup is good.") {
-		t.Fatalf("verify: got status %d: %s%s", status, out, stderr)
-	}
+	wantOutput(t, p.environ, []string{"restore", "--verify", dir}, ", 0 differences", "The backup is good.")
 
 	// The bug is filed after the backup, so the restored database does not know it.
 	bug := p.tracker.Add(trackertest.Bug{Title: "tidewatch crashed", Reporter: "practice-person", Package: "tidewatch",
@@ -96,11 +80,8 @@ func TestBackupUnderLoad(t *testing.T) {
 	p.tracker.Add(trackertest.Bug{Title: "elsewhere", Reporter: "practice-person",
 		Description: "It crashed.\n\nhttp://localhost:8080" + unknown.Path() + "\n"})
 	url := dbtest.Empty(t)
-	if status, _, stderr := runIn(t.Context(), nil, p.environ, "restore", dir, "--database-url", url,
-		noConfig(t)); status != exitOK {
-		t.Fatalf("restore: %s", stderr)
-	}
-	wantRefusal(t, p.environ, "not empty", "restore", dir, "--database-url", url, noConfig(t))
+	mustRun(t, p.environ, "restore", dir, "--database-url", url)
+	wantRefusal(t, p.environ, "not empty", "restore", dir, "--database-url", url)
 	store := dbtest.Open(t, url)
 	restored, err := bugs.New(store).Restored(t.Context())
 	if err != nil || restored.At.IsZero() || restored.BackupTaken.IsZero() {
@@ -116,10 +97,7 @@ func TestBackupUnderLoad(t *testing.T) {
 		t.Errorf("claim in a restored database: got %q, %v, want nothing", claim.Step, err)
 	}
 	environ := append(p.environ, "MISHAP_DATABASE_URL="+url)
-	if status, out, stderr := runIn(t.Context(), nil, environ, "filings", "reconcile", "--apply", noConfig(t)); status !=
-		exitOK || !strings.Contains(out, "bugs are filed again") {
-		t.Fatalf("reconcile: got status %d: %s%s", status, out, stderr)
-	}
+	wantOutput(t, environ, []string{"filings", "reconcile", "--apply"}, "bugs are filed again")
 	if b, err := store.Bucket(t.Context(), p.bucket); err != nil || b.Bug.Number != bug {
 		t.Errorf("got bug %d, %v, want %d", b.Bug.Number, err, bug)
 	}
@@ -179,7 +157,7 @@ func wantDamageFound(t *testing.T, environ []string, whole string, all []damage,
 			if err := d.do(filepath.Join(dir, d.file)); err != nil {
 				t.Fatal(err)
 			}
-			wantRefusal(t, environ, d.want, append([]string{"restore", dir, noConfig(t)}, options...)...)
+			wantRefusal(t, environ, d.want, append([]string{"restore", dir}, options...)...)
 		})
 	}
 }
@@ -207,49 +185,6 @@ func changeManifest(name, from, to string) error {
 	return cmd.Run()
 }
 
-// TestKilledBackup kills a backup in the middle. Nothing looks like a backup afterwards, and the
-// next one removes what is left and deletes older backups.
-func TestKilledBackup(t *testing.T) {
-	t.Parallel()
-	environ := []string{"MISHAP_DATABASE_URL=" + dbtest.URL(t), "MISHAP_DATA_DIR=" + t.TempDir()}
-	folder := t.TempDir()
-	p := start(t, environ, "backup", folder, noConfig(t))
-	eventually(t, "the backup begins", func() bool {
-		found, _ := filepath.Glob(filepath.Join(folder, ".mishap-*"))
-		return len(found) > 0
-	})
-	p.kill()
-	if found, _ := filepath.Glob(filepath.Join(folder, "mishap-*")); len(found) > 0 {
-		t.Fatalf("got %v, want no backup", found)
-	}
-	first := backUp(t, environ, folder)
-	second := backUp(t, environ, folder, "--keep=1")
-	entries, err := os.ReadDir(folder)
-	if err != nil || len(entries) != 1 || filepath.Join(folder, entries[0].Name()) != second || first == second {
-		t.Errorf("got %v, %v, want only %s", entries, err, second)
-	}
-}
-
-// TestBackupOnFullDisk backs up to a file system without enough space.
-func TestBackupOnFullDisk(t *testing.T) {
-	t.Parallel()
-	sizetest.Needs(t, "PostgreSQL")
-	folder := t.TempDir()
-	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=128k"); err != nil {
-		t.Skipf("only root can mount a small file system: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(folder, 0); err != nil {
-			t.Error(err)
-		}
-	})
-	environ := []string{"MISHAP_DATABASE_URL=" + dbtest.URL(t), "MISHAP_DATA_DIR=" + t.TempDir()}
-	wantRefusal(t, environ, "There is no space left", "backup", folder, noConfig(t))
-	if entries, err := os.ReadDir(folder); err != nil || len(entries) > 0 {
-		t.Errorf("got %v, %v, want an empty folder", entries, err)
-	}
-}
-
 // TestRestorePrivate backs up a private PostgreSQL, with files, and restores it into a new data
 // directory.
 func TestRestorePrivate(t *testing.T) {
@@ -257,15 +192,7 @@ func TestRestorePrivate(t *testing.T) {
 	sizetest.Needs(t, "PostgreSQL")
 	from, to := dataDir(t), dataDir(t)
 	environ := []string{"MISHAP_DATA_DIR=" + from}
-	run := func(args ...string) string {
-		t.Helper()
-		status, out, stderr := runIn(t.Context(), nil, environ, args...)
-		if status != exitOK {
-			t.Fatalf("%v: got status %d: %s%s", args, status, out, stderr)
-		}
-		return out
-	}
-	run("import", "testdata/crashes/_usr_bin_tidewatch.1000.crash", noConfig(t))
+	mustRun(t, environ, "import", crashFile)
 	for name, text := range map[string]string{"cores.key": "key", "cores/some": "core"} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(from, name)), 0o700); err != nil {
 			t.Fatal(err)
@@ -275,26 +202,22 @@ func TestRestorePrivate(t *testing.T) {
 		}
 	}
 	dir := backUp(t, environ, t.TempDir(), "--blobs")
-	wantRefusal(t, environ, "is not empty", "restore", dir, "--data-dir", from, noConfig(t))
-	run("restore", dir, "--data-dir", to, noConfig(t))
+	wantRefusal(t, environ, "is not empty", "restore", dir, "--data-dir", from)
+	mustRun(t, environ, "restore", dir, "--data-dir", to)
 	if core, err := os.ReadFile(filepath.Join(to, "cores/some")); err != nil || string(core) != "core" {
 		t.Errorf("core: got %q, %v", core, err)
 	}
 	if key, err := os.ReadFile(filepath.Join(to, "cores.key")); err != nil || string(key) != "key" {
 		t.Errorf("key: got %q, %v", key, err)
 	}
-	environ = nil
-	if out := run("check", "--all", "--config", filepath.Join(to, restoredConfig)); !strings.Contains(out,
-		"1 problems, 1 reports") {
-		t.Errorf("got %q, want the restored report", out)
-	}
+	wantOutput(t, nil, []string{"check", "--all", "--config", filepath.Join(to, restoredConfig)}, "1 problems, 1 reports")
 }
 
 // TestInterruptedRestoreIntoDatabase stops a restore into a database in the middle, and then kills
 // it. No other restore changes the database, and no mishap uses it.
 func TestInterruptedRestoreIntoDatabase(t *testing.T) {
 	t.Parallel()
-	environ := []string{"MISHAP_DATABASE_URL=" + dbtest.URL(t), "MISHAP_DATA_DIR=" + t.TempDir()}
+	environ := ownDatabase(t)
 	dir := backUp(t, environ, t.TempDir())
 	url := dbtest.Empty(t)
 	conn, err := pgx.Connect(t.Context(), url)
@@ -317,7 +240,7 @@ func TestInterruptedRestoreIntoDatabase(t *testing.T) {
 	p.kill()
 	listening, _ := freeAddresses(t)
 	unusable := append(append(environ, "MISHAP_DATABASE_URL="+url), listening...)
-	wantRefusal(t, unusable, "that was interrupted", "serve", noConfig(t))
+	wantRefusal(t, unusable, "that was interrupted", "serve")
 	eventually(t, "the server has noticed the end of the restore", func() bool {
 		_, _, stderr := runIn(t.Context(), nil, nil, "restore", dir, "--database-url", url)
 		return strings.Contains(stderr, "was interrupted, and it cannot be continued")
@@ -329,7 +252,7 @@ func TestInterruptedRestoreIntoDatabase(t *testing.T) {
 func TestInterruptedRestore(t *testing.T) {
 	t.Parallel()
 	sizetest.Needs(t, "PostgreSQL")
-	dir := backUp(t, []string{"MISHAP_DATABASE_URL=" + dbtest.URL(t), "MISHAP_DATA_DIR=" + t.TempDir()}, t.TempDir())
+	dir := backUp(t, ownDatabase(t), t.TempDir())
 	to := dataDir(t)
 	args := []string{"restore", dir, "--data-dir", to}
 	p := start(t, nil, args...)
@@ -364,14 +287,14 @@ func TestInterruptedRestore(t *testing.T) {
 // TestBackupDestination checks that a mistyped destination creates nothing.
 func TestBackupDestination(t *testing.T) {
 	t.Parallel()
-	environ := []string{"MISHAP_DATABASE_URL=" + dbtest.URL(t), "MISHAP_DATA_DIR=" + t.TempDir()}
+	environ := ownDatabase(t)
 	folder := t.TempDir()
 	wantRefusal(t, environ, filepath.Join(folder, "bakups")+" does not exist", "backup",
-		filepath.Join(folder, "bakups", "mishap"), noConfig(t))
+		filepath.Join(folder, "bakups", "mishap"))
 	if err := os.WriteFile(filepath.Join(folder, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	wantRefusal(t, environ, "is a file", "backup", filepath.Join(folder, "file"), noConfig(t))
+	wantRefusal(t, environ, "is a file", "backup", filepath.Join(folder, "file"))
 	if entries, err := os.ReadDir(folder); err != nil || len(entries) != 1 {
 		t.Errorf("got %v, %v, want only the file", entries, err)
 	}
@@ -380,8 +303,8 @@ func TestBackupDestination(t *testing.T) {
 // TestRemovedBackupOption checks that a unit that still has --incremental makes a whole backup and hears about it.
 func TestRemovedBackupOption(t *testing.T) {
 	t.Parallel()
-	environ := []string{"MISHAP_DATABASE_URL=" + dbtest.URL(t), "MISHAP_DATA_DIR=" + t.TempDir()}
-	status, out, stderr := runIn(t.Context(), nil, environ, "backup", t.TempDir(), "--incremental", "--json", noConfig(t))
+	environ := ownDatabase(t)
+	status, out, stderr := mishap(t, environ, "backup", t.TempDir(), "--incremental", "--json")
 	if status != exitOK || !strings.HasPrefix(out, "{") || !strings.Contains(stderr, "--incremental was removed") {
 		t.Errorf("got status %d: %s%s, want a backup and a warning", status, out, stderr)
 	}
@@ -440,20 +363,16 @@ func TestMoreRemoteBackup(t *testing.T) {
 		t.Fatalf("got %v, want an interrupted backup", interrupted)
 	}
 	wantRefusal(t, environ, "There is no complete backup", "restore", address+"/"+interrupted[0], "--database-url",
-		dbtest.Empty(t), noConfig(t))
+		dbtest.Empty(t))
 
 	first := backUp(t, environ, address)
 	second := backUp(t, environ, address, "--keep=1")
 	if got := names(); len(got) != 2 || !slices.Contains(got, interrupted[0]) || !slices.Contains(got, path.Base(second)) {
 		t.Errorf("got %v, want the interrupted and the last backup", got)
 	}
-	wantRefusal(t, environ, "There is no complete backup", "restore", first, "--database-url", dbtest.Empty(t),
-		noConfig(t))
+	wantRefusal(t, environ, "There is no complete backup", "restore", first, "--database-url", dbtest.Empty(t))
 	target := dbtest.Empty(t)
-	status, out, stderr := runIn(t.Context(), nil, environ, "restore", second, "--database-url", target, noConfig(t))
-	if status != exitOK || !strings.Contains(out, "Restored the state of") {
-		t.Fatalf("restore: got status %d: %s%s", status, out, stderr)
-	}
+	wantOutput(t, environ, []string{"restore", second, "--database-url", target}, "Restored the state of")
 	state := func() crash.Backups {
 		t.Helper()
 		b, err := upkeep.ReadBackups(t.Context(), dbtest.Open(t, url).Handle)
@@ -466,10 +385,7 @@ func TestMoreRemoteBackup(t *testing.T) {
 		t.Errorf("got %+v, want the last backup %s, not verified", b, second)
 	}
 	// What the timer runs verifies the newest backup.
-	if status, _, stderr := runIn(t.Context(), nil, environ, "restore", "--verify", address,
-		noConfig(t)); status != exitOK {
-		t.Fatalf("verify: %s", stderr)
-	}
+	mustRun(t, environ, "restore", "--verify", address)
 	if b := state(); b.Place != second || b.Problem != "" {
 		t.Errorf("got %+v, want %s verified", b, second)
 	}
@@ -488,15 +404,15 @@ func TestMoreRemoteBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantRefusal(t, environ, path.Base(second)+" is damaged: database/toc.dat: its checksum is wrong", "restore",
-		"--verify", second, noConfig(t))
+		"--verify", second)
 	if b := state(); b.Place != second || !strings.Contains(b.Problem, "toc.dat: its checksum is wrong") {
 		t.Errorf("got %+v, want %s verified as damaged", b, second)
 	}
 	if err := bucket.Delete(t.Context(), key); err != nil {
 		t.Fatal(err)
 	}
-	wantRefusal(t, environ, "database/toc.dat: it is missing", "restore", "--verify", second, noConfig(t))
-	wantRefusal(t, append(environ, "MISHAP_BLOBS_SECRET=wrong"), "refuses the credentials", "backup", address, noConfig(t))
+	wantRefusal(t, environ, "database/toc.dat: it is missing", "restore", "--verify", second)
+	wantRefusal(t, append(environ, "MISHAP_BLOBS_SECRET=wrong"), "refuses the credentials", "backup", address)
 }
 
 // TestUnfinishedRestore checks that no mishap uses a database into which a restore was interrupted.
@@ -505,7 +421,7 @@ func TestUnfinishedRestore(t *testing.T) {
 	url := dbtest.Empty(t)
 	dbtest.Exec(t, url, fmt.Sprintf("create table %s ()", db.UnfinishedRestore))
 	wantRefusal(t, []string{"MISHAP_DATABASE_URL=" + url, "MISHAP_DATA_DIR=" + t.TempDir()}, "that was interrupted",
-		"migrate", noConfig(t))
+		"migrate")
 }
 
 // privateServer starts a private PostgreSQL, which the test stops, and returns its data_dir and address.
@@ -529,20 +445,6 @@ func privateServer(t *testing.T) (dataDirectory, address string) {
 // crashFile is a report that tests import.
 const crashFile = "testdata/crashes/_usr_bin_tidewatch.1000.crash"
 
-// wantOutput runs a command and checks that it succeeds and prints each text.
-func wantOutput(t *testing.T, environ, args []string, texts ...string) {
-	t.Helper()
-	status, out, stderr := runIn(t.Context(), nil, environ, args...)
-	if status != exitOK {
-		t.Fatalf("%v: got status %d: %s%s", args, status, out, stderr)
-	}
-	for _, text := range texts {
-		if !strings.Contains(out, text) {
-			t.Errorf("%v: got %s, want %q", args, out, text)
-		}
-	}
-}
-
 // TestBaseBackup makes base backups of a private PostgreSQL while reports arrive. The restored state is
 // consistent, does not contain what was erased after the backup, and waits for the tracker.
 func TestBaseBackup(t *testing.T) {
@@ -550,7 +452,7 @@ func TestBaseBackup(t *testing.T) {
 	data, _ := privateServer(t)
 	environ := []string{"MISHAP_DATA_DIR=" + data}
 	const machine = "5d41402abc4b2a76b9719d911017c592"
-	wantOutput(t, environ, []string{"import", "--system", machine, crashFile, noConfig(t)}, "1 stored")
+	wantOutput(t, environ, []string{"import", "--system", machine, crashFile}, "1 stored")
 	load, stop := context.WithCancel(t.Context())
 	var changes atomic.Int32
 	var writers sync.WaitGroup
@@ -568,12 +470,12 @@ func TestBaseBackup(t *testing.T) {
 	dir := backUp(t, environ, folder, "--method=base")
 	stop()
 	writers.Wait()
-	wantOutput(t, environ, []string{"restore", "--verify", dir, noConfig(t)}, "a base backup: 1 reports",
-		", 0 differences", "The backup is good.")
+	wantOutput(t, environ, []string{"restore", "--verify", dir}, "a base backup: 1 reports", ", 0 differences",
+		"The backup is good.")
 
-	wantOutput(t, environ, []string{"system", "erase", machine, "--yes", noConfig(t)}, "is erased.")
+	wantOutput(t, environ, []string{"system", "erase", machine, "--yes"}, "is erased.")
 	to := dataDir(t)
-	wantOutput(t, environ, []string{"restore", dir, "--data-dir", to, noConfig(t)}, "Nothing is filed or sent until")
+	wantOutput(t, environ, []string{"restore", dir, "--data-dir", to}, "Nothing is filed or sent until")
 	restored := []string{"--config", filepath.Join(to, restoredConfig)}
 	wantOutput(t, nil, append([]string{"check", "--all"}, restored...), "0 reports")
 	wantOutput(t, nil, append([]string{"user", "list"}, restored...), "user0")
@@ -603,20 +505,20 @@ func TestMoreBaseBackupOfOwnServer(t *testing.T) {
 	}
 	u.User, u.Path = url.User("the app"), "/crash reports"
 	environ := []string{"MISHAP_DATABASE_URL=" + u.String(), "MISHAP_DATA_DIR=" + t.TempDir()}
-	wantOutput(t, environ, []string{"import", crashFile, noConfig(t)}, "1 stored")
+	wantOutput(t, environ, []string{"import", crashFile}, "1 stored")
 	folder := t.TempDir()
-	wantRefusal(t, environ, `alter role "the app" with replication`, "backup", folder, "--method=base", noConfig(t))
+	wantRefusal(t, environ, `alter role "the app" with replication`, "backup", folder, "--method=base")
 	dbtest.Exec(t, admin, `alter role "the app" with replication`)
 	dir := backUp(t, environ, folder, "--method=base")
-	wantOutput(t, environ, []string{"restore", "--verify", dir, noConfig(t)}, "The backup is good.")
+	wantOutput(t, environ, []string{"restore", "--verify", dir}, "The backup is good.")
 
 	for _, to := range []struct{ flag, place string }{{"--data-dir", dataDir(t)}, {"--database-url", dbtest.Empty(t)}} {
-		wantOutput(t, environ, []string{"restore", dir, to.flag, to.place, noConfig(t)}, "Nothing is filed or sent until")
+		wantOutput(t, environ, []string{"restore", dir, to.flag, to.place}, "Nothing is filed or sent until")
 		there := []string{"MISHAP_DATA_DIR=" + to.place}
 		if to.flag == "--database-url" {
 			there = []string{"MISHAP_DATABASE_URL=" + to.place, "MISHAP_DATA_DIR=" + t.TempDir()}
 		}
-		wantOutput(t, there, []string{"check", "--all", noConfig(t)}, "1 problems, 1 reports")
+		wantOutput(t, there, []string{"check", "--all"}, "1 problems, 1 reports")
 	}
 
 	access := filepath.Join(filepath.Dir(u.Query().Get("host")), "data", "pg_hba.conf")
@@ -625,7 +527,7 @@ func TestMoreBaseBackupOfOwnServer(t *testing.T) {
 	}
 	dbtest.Exec(t, admin, `select pg_reload_conf()`)
 	eventually(t, "the server refuses replication", func() bool {
-		status, _, stderr := runIn(t.Context(), nil, environ, "backup", folder, "--method=base", noConfig(t))
+		status, _, stderr := mishap(t, environ, "backup", folder, "--method=base")
 		return status == exitFailed && strings.Contains(stderr, "ADDRESS scram-sha-256\" to pg_hba.conf")
 	})
 }
@@ -636,7 +538,7 @@ func TestDamagedBaseBackups(t *testing.T) {
 	data, address := privateServer(t)
 	dbtest.Exec(t, address, `create table nothing ()`)
 	environ := []string{"MISHAP_DATA_DIR=" + data}
-	wantOutput(t, environ, []string{"migrate", noConfig(t)})
+	wantOutput(t, environ, []string{"migrate"})
 	whole := backUp(t, environ, t.TempDir(), "--method=base")
 	wantDamageFound(t, environ, whole, []damage{
 		{"one byte of the database", "database/base.tar.gz", "database/base.tar.gz: its checksum is wrong", flipByte},
@@ -654,40 +556,50 @@ func TestDamagedBaseBackups(t *testing.T) {
 	}, "--verify")
 }
 
-// TestKilledBaseBackup kills a base backup in the middle, and then has no space for one. Nothing looks
-// like a backup afterwards.
-func TestKilledBaseBackup(t *testing.T) {
+// TestKilledBackup kills a backup in the middle, and then has no space for one. Nothing looks like a backup
+// afterwards, and the next one removes what is left and deletes older backups.
+func TestKilledBackup(t *testing.T) {
 	t.Parallel()
-	data, _ := privateServer(t)
-	environ := []string{"MISHAP_DATA_DIR=" + data}
-	wantOutput(t, environ, []string{"migrate", noConfig(t)})
-	folder := t.TempDir()
-	p := start(t, environ, "backup", folder, "--method=base", noConfig(t))
-	eventually(t, "the copy begins", func() bool {
-		found, _ := filepath.Glob(filepath.Join(folder, ".mishap-*", "database", "*"))
-		return len(found) > 0
-	})
-	p.kill()
-	if found, _ := filepath.Glob(filepath.Join(folder, "mishap-*")); len(found) > 0 {
-		t.Fatalf("got %v, want no backup", found)
-	}
-	dir := backUp(t, environ, folder, "--method=base", "--keep=1")
-	if entries, err := os.ReadDir(folder); err != nil || len(entries) != 1 {
-		t.Errorf("got %v, %v, want only %s", entries, err, dir)
-	}
+	for _, method := range []string{"dump", "base"} {
+		t.Run(method, func(t *testing.T) {
+			t.Parallel()
+			environ := ownDatabase(t)
+			if method == "base" {
+				data, _ := privateServer(t)
+				environ = []string{"MISHAP_DATA_DIR=" + data}
+			}
+			mustRun(t, environ, "migrate")
+			folder := t.TempDir()
+			p := start(t, environ, "backup", folder, "--method="+method, noConfig(t))
+			eventually(t, "the copy begins", func() bool {
+				found, _ := filepath.Glob(filepath.Join(folder, ".mishap-*", "database", "*"))
+				return len(found) > 0
+			})
+			p.kill()
+			if found, _ := filepath.Glob(filepath.Join(folder, "mishap-*")); len(found) > 0 {
+				t.Fatalf("got %v, want no backup", found)
+			}
+			backUp(t, environ, folder, "--method="+method)
+			last := backUp(t, environ, folder, "--method="+method, "--keep=1")
+			entries, err := os.ReadDir(folder)
+			if err != nil || len(entries) != 1 || filepath.Join(folder, entries[0].Name()) != last {
+				t.Errorf("got %v, %v, want only %s", entries, err, last)
+			}
 
-	small := t.TempDir()
-	if err := syscall.Mount("tmpfs", small, "tmpfs", 0, "size=1m"); err != nil {
-		t.Skipf("only root can mount a small file system: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(small, 0); err != nil {
-			t.Error(err)
-		}
-	})
-	wantRefusal(t, environ, "There is no space left", "backup", small, "--method=base", noConfig(t))
-	if entries, err := os.ReadDir(small); err != nil || len(entries) > 0 {
-		t.Errorf("got %v, %v, want an empty folder", entries, err)
+			small := t.TempDir()
+			if err := syscall.Mount("tmpfs", small, "tmpfs", 0, "size=128k"); err != nil {
+				t.Skipf("only root can mount a small file system: %v", err)
+			}
+			t.Cleanup(func() {
+				if err := syscall.Unmount(small, 0); err != nil {
+					t.Error(err)
+				}
+			})
+			wantRefusal(t, environ, "There is no space left", "backup", small, "--method="+method)
+			if entries, err := os.ReadDir(small); err != nil || len(entries) > 0 {
+				t.Errorf("got %v, %v, want an empty folder", entries, err)
+			}
+		})
 	}
 }
 
@@ -696,7 +608,7 @@ func TestMoreKilledRestoreOfBaseBackup(t *testing.T) {
 	t.Parallel()
 	data, _ := privateServer(t)
 	environ := []string{"MISHAP_DATA_DIR=" + data}
-	wantOutput(t, environ, []string{"migrate", noConfig(t)})
+	wantOutput(t, environ, []string{"migrate"})
 	dir := backUp(t, environ, t.TempDir(), "--method=base")
 	to := dataDir(t)
 	p := start(t, nil, "restore", dir, "--data-dir", to)

@@ -31,6 +31,86 @@ func runIn(ctx context.Context, stdin io.Reader, environ []string, args ...strin
 	return status, out.String(), errs.String()
 }
 
+// mishap executes a command line with an empty configuration, unless args name one, and testPassword as input.
+func mishap(t *testing.T, environ []string, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	return runIn(t.Context(), strings.NewReader(testPassword+"\n"), environ, append([]string{noConfig(t)}, args...)...)
+}
+
+// mustRun executes a command that must succeed, and returns what it prints.
+func mustRun(t *testing.T, environ []string, args ...string) string {
+	t.Helper()
+	status, stdout, stderr := mishap(t, environ, args...)
+	if status != exitOK {
+		t.Fatalf("%v: got status %d: %s%s", args, status, stdout, stderr)
+	}
+	return stdout
+}
+
+// wantOutput executes a command that must succeed and print each text.
+func wantOutput(t *testing.T, environ, args []string, texts ...string) {
+	t.Helper()
+	out := mustRun(t, environ, args...)
+	for _, text := range texts {
+		if !strings.Contains(out, text) {
+			t.Errorf("%v: got %s, want %q", args, out, text)
+		}
+	}
+}
+
+// wantRefusal executes a command that must fail with a message.
+func wantRefusal(t *testing.T, environ []string, message string, args ...string) {
+	t.Helper()
+	wantStatus(t, environ, exitFailed, message, args...)
+}
+
+// wantStatus executes a command that must end with a status, and print a text on either output.
+func wantStatus(t *testing.T, environ []string, want int, text string, args ...string) {
+	t.Helper()
+	status, stdout, stderr := mishap(t, environ, args...)
+	if status != want || !strings.Contains(stdout+stderr, text) {
+		t.Errorf("%v: got status %d and %q, want %d and %q", args, status, stdout+stderr, want, text)
+	}
+}
+
+// step is a command, its exit status, and what it prints on either output: parts that "…" separates, in which
+// a blank stands for any white space.
+type step struct {
+	args   string
+	status int
+	want   string
+}
+
+// runSteps executes commands one after another.
+func runSteps(t *testing.T, environ []string, steps ...step) {
+	t.Helper()
+	for _, s := range steps {
+		status, stdout, stderr := mishap(t, environ, strings.Fields(s.args)...)
+		got := strings.Join(strings.Fields(stdout+stderr), " ")
+		for want := range strings.SplitSeq(s.want, " … ") {
+			if status != s.status || !strings.Contains(got, want) {
+				t.Errorf("%s: got status %d and %q, want %d and %q", s.args, status, got, s.status, want)
+			}
+		}
+	}
+}
+
+// wantTexts checks that a text contains others.
+func wantTexts(t *testing.T, got string, wants ...string) {
+	t.Helper()
+	for _, want := range wants {
+		if !strings.Contains(got, want) {
+			t.Errorf("got %q, want %q in it", got, want)
+		}
+	}
+}
+
+// ownDatabase returns an environment with a database and a data_dir of their own.
+func ownDatabase(t *testing.T, more ...string) []string {
+	t.Helper()
+	return append([]string{"MISHAP_DATABASE_URL=" + dbtest.URL(t), "MISHAP_DATA_DIR=" + t.TempDir()}, more...)
+}
+
 // noConfig returns a --config argument with an empty file, so that no local_config.toml is read by
 // accident.
 func noConfig(t *testing.T) string { return "--config=" + configFile(t, "") }
@@ -127,69 +207,39 @@ func TestConfigMistakesStopACommand(t *testing.T) {
 func TestUserCommands(t *testing.T) {
 	t.Parallel()
 	environ := []string{"MISHAP_DATABASE_URL=" + dbtest.URL(t)}
-	config := noConfig(t)
-	steps := []struct {
-		args, stdin string
-		status      int
-		want        string
-	}{
-		{"user add ada --role admin --password-stdin", "correct horse battery\n", exitOK, "ada can sign in now, with " +
-			"role admin.\n"},
-		{"user add ADA --role viewer --password-stdin", "correct horse battery", exitFailed, "mishap: There is already an " +
-			"account named"},
-		{"user add bob --role viewer --password-stdin", "", exitFailed, "mishap: --password-stdin: the standard " +
-			"input contains no password\n"},
-		{"user password ada --password-stdin", "staple battery horse\r\n", exitOK, "The password of ada is changed.\n"},
-		{"user password bob --password-stdin", "staple battery horse\n", exitFailed,
-			`mishap: There is no account named "bob".`},
-		{"user list", "", exitOK, "admin  active "},
-		{"user disable ada", "", exitOK, "ada can no longer sign in.\n"},
-		{"user list", "", exitOK, "admin  disabled "},
-		{"user disable ada", "", exitOK, "mishap: warning: no admin can sign in now."},
-		{"user password ADA --password-stdin", "horse staple battery\n", exitOK,
+	status, _, stderr := runIn(t.Context(), strings.NewReader(""), environ, "user", "add", "bob", "--role=viewer",
+		"--password-stdin", noConfig(t))
+	if status != exitFailed || stderr != "mishap: --password-stdin: the standard input contains no password\n" {
+		t.Errorf("without a password: got %d, %q", status, stderr)
+	}
+	const nobody = `mishap: There is no account named "bob".`
+	runSteps(t, environ, []step{
+		{"user add ada --role admin --password-stdin", exitOK, "ada can sign in now, with role admin."},
+		{"user add ADA --role viewer --password-stdin", exitFailed, "mishap: There is already an account named"},
+		{"user password ada --password-stdin", exitOK, "The password of ada is changed."},
+		{"user password bob --password-stdin", exitFailed, nobody},
+		{"user list", exitOK, "admin active "},
+		{"user disable ada", exitOK, "ada can no longer sign in. … mishap: warning: no admin can sign in now."},
+		{"user list", exitOK, "admin disabled "},
+		{"user password ADA --password-stdin", exitOK,
 			`The password of ada is changed. The account is disabled: ada cannot sign in before "mishap user enable ada".`},
-		{"user role ada triager", "", exitOK, `The role of ada is triager now; it was admin. The account is disabled: `},
-		{"user enable ADA", "", exitOK, "ada can sign in again, with role triager.\nmishap: warning: no admin"},
-		{"user list", "", exitOK, "triager  active "},
-		{"user role ada admin", "", exitOK, "The role of ada is admin now; it was triager.\n"},
-		{"user role ada king", "", exitUsage, `"king" is not a role`},
-		{"user role ada", "", exitUsage, "accepts 2 arg(s), received 1"},
-		{"user disable bob", "", exitFailed, `mishap: There is no account named "bob".`},
-		{"user enable bob", "", exitFailed, `mishap: There is no account named "bob".`},
-		{"user role bob viewer", "", exitFailed, `mishap: There is no account named "bob".`},
-		{"user remove bob", "", exitFailed, `mishap: There is no account named "bob".`},
-		{"user remove ADA", "", exitOK, "The account of ada is removed. Decisions by ada stay under this name.\nmishap: " +
-			"warning: no admin"},
-		{"user password ada --password-stdin", "staple battery horse\n", exitFailed,
-			`mishap: There is no account named "ada".`},
-		{"user add Ada --role admin --password-stdin", "correct horse battery\n", exitOK,
-			"Ada can sign in now, with role admin.\nAn account of this name was removed at "},
-		{"migrate", "", exitOK, "The database schema is up to date.\n"},
-	}
-	for _, step := range steps {
-		args := append(strings.Fields(step.args), config)
-		status, stdout, stderr := runIn(t.Context(), strings.NewReader(step.stdin), environ, args...)
-		if got := stdout + stderr; status != step.status || !strings.Contains(got, step.want) {
-			t.Errorf("%s: got status %d and %q, want %d and %q", step.args, status, got, step.status, step.want)
-		}
-	}
-}
-
-// TestPrivateDatabase checks that a command without database_url starts the private PostgreSQL
-// temporarily.
-func TestPrivateDatabase(t *testing.T) {
-	t.Parallel()
-	environ := []string{"MISHAP_DATA_DIR=" + dataDir(t)}
-	config := noConfig(t)
-	status, _, stderr := runIn(t.Context(), strings.NewReader("correct horse battery"), environ,
-		"user", "add", "ada", "--role=viewer", "--password-stdin", config)
-	if status != exitOK {
-		t.Fatalf("user add: got status %d and %q", status, stderr)
-	}
-	status, stdout, stderr := runIn(t.Context(), nil, environ, "user", "list", config)
-	if status != exitOK || !strings.Contains(stdout, "ada") {
-		t.Errorf("user list: got status %d, %q and %q, want the account of the previous command", status, stdout, stderr)
-	}
+		{"user role ada triager", exitOK, `The role of ada is triager now; it was admin. The account is disabled: `},
+		{"user enable ADA", exitOK, "ada can sign in again, with role triager. mishap: warning: no admin"},
+		{"user list", exitOK, "triager active "},
+		{"user role ada admin", exitOK, "The role of ada is admin now; it was triager."},
+		{"user role ada king", exitUsage, `"king" is not a role`},
+		{"user role ada", exitUsage, "accepts 2 arg(s), received 1"},
+		{"user disable bob", exitFailed, nobody},
+		{"user enable bob", exitFailed, nobody},
+		{"user role bob viewer", exitFailed, nobody},
+		{"user remove bob", exitFailed, nobody},
+		{"user remove ADA", exitOK,
+			"The account of ada is removed. Decisions by ada stay under this name. mishap: warning: no admin"},
+		{"user password ada --password-stdin", exitFailed, `mishap: There is no account named "ada".`},
+		{"user add Ada --role admin --password-stdin", exitOK,
+			"Ada can sign in now, with role admin. An account of this name was removed at "},
+		{"migrate", exitOK, "The database schema is up to date."},
+	}...)
 }
 
 // configFile writes a configuration file into its own folder.
@@ -255,27 +305,22 @@ const modernOops = "testdata/crashes/linux-image-6.8.0-41-generic.3f1b77aa.crash
 
 func TestInspectWhy(t *testing.T) {
 	t.Parallel()
-	status, stdout, stderr := runIn(t.Context(), nil, nil, "inspect", "--why", noConfig(t), modernOops,
+	status, stdout, stderr := mishap(t, nil, "inspect", "--why", modernOops,
 		"testdata/crashes/linux-image-7.0.0-12-generic-202607010203.crash")
 	if status != exitOK || stderr != "" {
 		t.Errorf("got status %d and %q, want 0 and nothing", status, stderr)
 	}
-	for _, want := range []string{
+	wantTexts(t, stdout,
 		"  grouped by      kernel\n", "  why: The same kernel problem in the same function, called by the same functions.\n",
 		"    read from  OopsText ",
 		"    used       RIP: 0010:brig_tx_done+0x62/0x110 [brigwifi]  brig_tx_done [brigwifi]\n",
 		"    left out   ? show_regs+0x6d/0x80                         the kernel marks it as unreliable\n",
-		"  why: The kernel report holds no text and no stack to group by.\n",
-	} {
-		if !strings.Contains(stdout, want) {
-			t.Errorf("got\n%s\nwant %q in it", stdout, want)
-		}
-	}
+		"  why: The kernel report holds no text and no stack to group by.\n")
 }
 
 func TestInspectWhyAsJSON(t *testing.T) {
 	t.Parallel()
-	_, stdout, _ := runIn(t.Context(), nil, nil, "inspect", "--why", "--json", noConfig(t), modernOops)
+	_, stdout, _ := mishap(t, nil, "inspect", "--why", "--json", modernOops)
 	var got struct {
 		Rule string
 		Why  reasons
@@ -287,7 +332,7 @@ func TestInspectWhyAsJSON(t *testing.T) {
 		got.Why.Used[0].As != "brig_tx_done [brigwifi]" || len(got.Why.Skipped) != 1 {
 		t.Errorf("got %+v", got)
 	}
-	_, stdout, _ = runIn(t.Context(), nil, nil, "inspect", "--json", noConfig(t), modernOops)
+	_, stdout, _ = mishap(t, nil, "inspect", "--json", modernOops)
 	if strings.Contains(stdout, `"why"`) {
 		t.Errorf("got %s, want no reasons without --why", stdout)
 	}
@@ -323,40 +368,33 @@ func TestGate(t *testing.T) {
 	environ := []string{"MISHAP_DATABASE_URL=" + url, "MISHAP_BASE_URL=https://crashes.example"}
 	run := func(want int, args ...string) (stdout, stderr string) {
 		t.Helper()
-		status, stdout, stderr := runIn(t.Context(), nil, environ, append([]string{"gate", noConfig(t)}, args...)...)
+		status, stdout, stderr := mishap(t, environ, append([]string{"gate"}, args...)...)
 		if status != want {
 			t.Errorf("%q: got status %d, want %d; output:\n%s%s", args, status, want, stdout, stderr)
 		}
 		return stdout, stderr
 	}
-	contains := func(text string, wants ...string) {
-		t.Helper()
-		for _, want := range wants {
-			if !strings.Contains(text, want) {
-				t.Errorf("got %q, want %q in it", text, want)
-			}
-		}
-	}
 
 	stdout, _ := run(exitOK, "tidewatch", "1.10-1")
-	contains(stdout, "Pass: no sign that tidewatch 1.10-1 made things worse.\nhttps://crashes.example/gate?",
+	wantTexts(t, stdout, "Pass: no sign that tidewatch 1.10-1 made things worse.\nhttps://crashes.example/gate?",
 		"\nUbuntu 24.04: pass\n  Compared with 1.9-1, the version before.", "  before  1.9-1 ", "  after   1.10-1 ")
 	stdout, _ = run(exitWorse, "tidewatch", "1.11-1", "--release=Ubuntu 24.04", "--against", "1.9-1")
-	contains(stdout, "Worse since tidewatch 1.11-1 arrived.\n", "NEW PROBLEM", "1 problem is new",
+	wantTexts(t, stdout, "Worse since tidewatch 1.11-1 arrived.\n", "NEW PROBLEM", "1 problem is new",
 		"Compared with 1.9-1, as asked.",
 		"https://crashes.example/problem/"+crash.BucketIDOf("a new \x1b problem").String()+"  8 ")
 	if strings.Contains(stdout, "\x1b") {
 		t.Errorf("got a control character in %q", stdout)
 	}
 	stdout, _ = run(exitNotEnough, "tidewatch", "1.9-1")
-	contains(stdout, "Not enough data yet", "There is no report of a lower version")
+	wantTexts(t, stdout, "Not enough data yet", "There is no report of a lower version")
 	stdout, _ = run(exitNotEnough, "tidewatch", "1.12-1")
-	contains(stdout, "no release has a report of tidewatch 1.12-1", "Versions that reports name: 1.11-1, 1.10-1, 1.9-1\n")
+	wantTexts(t, stdout, "no release has a report of tidewatch 1.12-1",
+		"Versions that reports name: 1.11-1, 1.10-1, 1.9-1\n")
 	run(exitNotEnough, "tidewatch", "1.11-1", "--release=Debian 13")
 	_, stderr := run(exitNoAnswer, "nosuch", "1")
-	contains(stderr, "mishap: No report of a binary package nosuch")
+	wantTexts(t, stderr, "mishap: No report of a binary package nosuch")
 	_, stderr = run(exitUsage, "tidewatch", "1.9-1", "--against=1.10-1")
-	contains(stderr, "1.10-1 is not lower than 1.9-1")
+	wantTexts(t, stderr, "1.10-1 is not lower than 1.9-1")
 	run(exitUsage, "tidewatch")
 	environ[0] = "MISHAP_DATABASE_URL=postgres://127.0.0.1:1/none"
 	run(exitNoAnswer, "tidewatch", "1.11-1")
@@ -431,17 +469,13 @@ func TestImportCores(t *testing.T) {
 		if status != exitOK || stdout != wantOut {
 			t.Errorf("%s: got status %d and %q, want %q", core, status, stdout, wantOut)
 		}
-		for _, want := range want {
-			if !strings.Contains(stderr, want) {
-				t.Errorf("%s: got %q, want %q in it", core, stderr, want)
-			}
-		}
+		wantTexts(t, stderr, want...)
 	}
 	if stored, err := filepath.Glob(filepath.Join(data, "cores", "*.core")); err != nil || len(stored) != 2 {
 		t.Errorf("got %v, %v; want two cores", stored, err)
 	}
 	// A core that is stored already is not stored again, and needs no words.
-	_, _, stderr := runIn(t.Context(), nil, environ, "import", noConfig(t), files[1])
+	_, _, stderr := mishap(t, environ, "import", files[1])
 	if strings.Contains(stderr, "core") {
 		t.Errorf("again: got %q", stderr)
 	}
@@ -458,9 +492,9 @@ func TestNoFiles(t *testing.T) {
 	if err := os.Symlink(crashFileWith(t, "1", ""), link); err != nil {
 		t.Fatal(err)
 	}
-	environ := []string{"MISHAP_DATABASE_URL=" + dbtest.URL(t), "MISHAP_DATA_DIR=" + t.TempDir()}
+	environ := ownDatabase(t)
 	for _, command := range []string{"import", "inspect", "symbolise"} {
-		status, stdout, stderr := runIn(t.Context(), nil, environ, command, noConfig(t), fifo, link, os.DevNull)
+		status, stdout, stderr := mishap(t, environ, command, fifo, link, os.DevNull)
 		if status != exitFailed || strings.Count(stdout+stderr, "This is no file") != 2 ||
 			strings.Count(stdout+stderr, "This is a symbolic link, which is not followed") != 1 {
 			t.Errorf("%s: got status %d, %q and %q", command, status, stdout, stderr)

@@ -14,8 +14,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"mishap/db/dbtest"
 )
 
 // sample is one entry of testdata/crashes/manifest.json: apport's results for a sample report.
@@ -88,8 +86,8 @@ func TestInspectSamples(t *testing.T) {
 	for _, s := range samples(t) {
 		t.Run(s.File, func(t *testing.T) {
 			t.Parallel()
-			status, stdout, stderr := runIn(t.Context(), nil, []string{"MISHAP_DATABASE_URL=postgres://nowhere.invalid/x"},
-				"inspect", "--json", "testdata/crashes/"+s.File, noConfig(t))
+			status, stdout, stderr := mishap(t, []string{"MISHAP_DATABASE_URL=postgres://nowhere.invalid/x"}, "inspect",
+				"--json", "testdata/crashes/"+s.File)
 			var got map[string]any
 			if err := json.Unmarshal([]byte(stdout), &got); err != nil {
 				t.Fatalf("got %q, which is not one JSON object: %v", stdout, err)
@@ -118,8 +116,8 @@ func TestInspectSamples(t *testing.T) {
 
 func TestInspectForPeople(t *testing.T) {
 	t.Parallel()
-	status, stdout, _ := runIn(t.Context(), nil, nil, "inspect", noConfig(t),
-		"testdata/crashes/_usr_bin_tidewatch.1000.crash", "testdata/crashes/brigwifi-dkms.0.crash", "testdata/none.crash")
+	status, stdout, _ := mishap(t, nil, "inspect", "testdata/crashes/_usr_bin_tidewatch.1000.crash",
+		"testdata/crashes/brigwifi-dkms.0.crash", "testdata/none.crash")
 	if status != exitFailed {
 		t.Errorf("status: got %d, want %d for a missing file", status, exitFailed)
 	}
@@ -142,7 +140,7 @@ func TestInspectSeveralAsJSON(t *testing.T) {
 		0o600); err != nil {
 		t.Fatal(err)
 	}
-	status, stdout, _ := runIn(t.Context(), nil, nil, "inspect", "--json", noConfig(t), hostile, t.TempDir())
+	status, stdout, _ := mishap(t, nil, "inspect", "--json", hostile, t.TempDir())
 	lines := strings.Split(strings.TrimSuffix(stdout, "\n"), "\n")
 	if len(lines) != 2 || status != exitFailed {
 		t.Fatalf("got status %d and %q, want 1 and two lines", status, stdout)
@@ -156,7 +154,7 @@ func TestInspectSeveralAsJSON(t *testing.T) {
 			t.Errorf("line %d: got %v, want a member %s", i+1, got, want)
 		}
 	}
-	_, text, _ := runIn(t.Context(), nil, nil, "inspect", noConfig(t), hostile)
+	_, text, _ := mishap(t, nil, "inspect", hostile)
 	if strings.Contains(text+stdout, "\x1b") {
 		t.Errorf("got an escape character of the report on the terminal: %q", text)
 	}
@@ -164,7 +162,7 @@ func TestInspectSeveralAsJSON(t *testing.T) {
 
 func TestImportSamples(t *testing.T) {
 	t.Parallel()
-	environ := []string{"MISHAP_DATABASE_URL=" + dbtest.URL(t), "MISHAP_DATA_DIR=" + t.TempDir()}
+	environ := ownDatabase(t)
 	args := []string{"import", noConfig(t), "testdata/none.crash"}
 	for _, s := range samples(t) {
 		args = append(args, "testdata/crashes/"+s.File)

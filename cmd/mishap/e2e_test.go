@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -18,7 +17,6 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
-	"github.com/jackc/pgx/v5"
 
 	"mishap/cmd/mishap/config"
 	"mishap/crash"
@@ -123,36 +121,18 @@ func (b *quietBuffer) String() string {
 // get requests an address and returns the body of the answer.
 func (in *installation) get(url string, want int) string {
 	in.t.Helper()
-	req, err := http.NewRequestWithContext(in.t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		in.t.Fatal(err)
+	status, body, _ := statusAt(in.t, url)
+	if status != want {
+		in.t.Fatalf("%s: got status %d and %q, want %d; the server printed\n%s", url, status, body, want, in.said)
 	}
-	return in.do(req, want)
-}
-
-func (in *installation) do(req *http.Request, want int) string {
-	in.t.Helper()
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		in.t.Fatalf("%s %s: %v; the server printed\n%s", req.Method, req.URL, err, in.said)
-	}
-	defer resp.Body.Close() //nolint:errcheck // read to its end below
-	body, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != want {
-		in.t.Fatalf("%s %s: got status %d, %q, %v; want %d", req.Method, req.URL, resp.StatusCode, body, err, want)
-	}
-	return string(body)
+	return body
 }
 
 // report posts a report as a machine would, waits until it is counted, and returns its bucket.
 func (in *installation) report(system string, r crashtest.Report) crash.BucketID {
 	in.t.Helper()
-	req, err := http.NewRequestWithContext(in.t.Context(), http.MethodPost, in.ingest+"/"+system,
-		bytes.NewReader(r.BSON()))
-	if err != nil {
-		in.t.Fatal(err)
-	}
-	if answer := in.do(req, http.StatusOK); !strings.HasSuffix(answer, " OOPSID") && !strings.HasSuffix(answer, " CORE") {
+	answer := answerTo(in.t, strings.TrimPrefix(in.ingest, "http://"), "/"+system, r.BSON())
+	if !strings.HasSuffix(answer, " OOPSID") && !strings.HasSuffix(answer, " CORE") {
 		in.t.Fatalf("answer to a report: got %q, want an id and OOPSID or CORE", answer)
 	}
 	dbtest.Counted(in.t, in.store)
@@ -162,11 +142,7 @@ func (in *installation) report(system string, r crashtest.Report) crash.BucketID
 // account creates an account with testPassword.
 func (in *installation) account(name string, role crash.Role) {
 	in.t.Helper()
-	status, _, stderr := runIn(in.t.Context(), strings.NewReader(testPassword), in.environ,
-		"user", "add", name, "--role", string(role), "--password-stdin", "--config", in.config)
-	if status != exitOK {
-		in.t.Fatalf("user add: got status %d and %q", status, stderr)
-	}
+	mustRun(in.t, in.environ, "user", "add", name, "--role", string(role), "--password-stdin", "--config", in.config)
 }
 
 // bucket reads a bucket.
@@ -177,21 +153,6 @@ func (in *installation) bucket(id crash.BucketID) crash.Bucket {
 		in.t.Fatal(err)
 	}
 	return b
-}
-
-// endSessions ends all sessions, as expiry would.
-func (in *installation) endSessions() {
-	in.t.Helper()
-	conn, err := pgx.Connect(in.t.Context(), variableOf(in.environ, "MISHAP_DATABASE_URL"))
-	if err != nil {
-		in.t.Fatal(err)
-	}
-	if _, err := conn.Exec(in.t.Context(), "delete from sessions"); err != nil {
-		in.t.Fatal(err)
-	}
-	if err := conn.Close(in.t.Context()); err != nil {
-		in.t.Fatal(err)
-	}
 }
 
 // secretOf returns the access token's secret in a configuration file, as an environment.
@@ -382,69 +343,6 @@ func TestBrowserCreateInPlace(t *testing.T) {
 	}
 	b.open("/?period=year")
 	b.do(browsertest.WaitVisible(".problems .bug-link"))
-}
-
-// TestBrowserTripleClick checks that three clicks on Create send one request to a slow tracker.
-func TestBrowserTripleClick(t *testing.T) {
-	t.Parallel()
-	in := install(t)
-	answer := make(chan struct{})
-	in.tracker.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: trackertest.Slow, Hold: answer})
-	id := in.report("machine-1", crashtest.Python())
-	in.account("tess", crash.RoleTriager)
-	b := in.browser()
-	b.signIn("tess", id.Path())
-	b.do(browsertest.WaitVisible(".create-bug button"))
-	if got := ask(b, chromedp.Evaluate[int](`document.querySelectorAll(".create-bug button").length`)); got != 1 {
-		t.Fatalf("buttons: got %d, want one Create", got)
-	}
-	b.do(browsertest.ClickTimes(".create-bug button", 3))
-	close(answer)
-	b.until(`document.querySelector(".bug-link") !== null`)
-	if got := len(in.tracker.Bugs()); got != 1 {
-		t.Errorf("bugs in the tracker: got %d, want 1", got)
-	}
-	if got := len(in.tracker.Requests(trackertest.OpCreate)); got != 1 {
-		t.Errorf("requests to create: got %d, want 1", got)
-	}
-}
-
-// TestBrowserCreatingBecomesNumber checks that the page shows Creating until the tracker answers,
-// and then the number without any click.
-func TestBrowserCreatingBecomesNumber(t *testing.T) {
-	t.Parallel()
-	in := install(t)
-	in.tracker.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: trackertest.DropAfter})
-	id := in.report("machine-1", crashtest.Assertion())
-	in.account("tess", crash.RoleTriager)
-	b := in.browser()
-	b.signIn("tess", id.Path())
-	b.do(browsertest.Click(".create-bug button"))
-	b.until(`document.querySelector(".bug-link") !== null`)
-	if got := len(in.tracker.Bugs()); got != 1 {
-		t.Errorf("bugs in the tracker: got %d, want 1", got)
-	}
-}
-
-// TestBrowserExpiredSession checks that the page asks the person to sign in if the session has
-// ended, and files nothing.
-func TestBrowserExpiredSession(t *testing.T) {
-	t.Parallel()
-	in := install(t)
-	id := in.report("machine-1", crashtest.Native())
-	in.account("tess", crash.RoleTriager)
-	b := in.browser()
-	b.signIn("tess", id.Path())
-	in.endSessions()
-	b.do(browsertest.Click(".create-bug button"))
-	b.until(`document.querySelector(".bug-now[data-state=trouble] a") !== null`)
-	if got := b.location(); got != id.Path() {
-		t.Errorf("address: got %s, want %s still", got, id.Path())
-	}
-	if got := len(in.tracker.Bugs()); got != 0 {
-		t.Errorf("bugs in the tracker: got %d, want none", got)
-	}
-	b.do(browsertest.Click(".bug-now a"), browsertest.WaitVisible("#sign-in"))
 }
 
 // TestBrowserCreateWithoutScripts checks that the form files the bug without scripts. The browser

@@ -137,15 +137,15 @@ func TestEraseMachine(t *testing.T) {
 	backups := filepath.Join(t.TempDir(), "backups")
 	old := backUp(t, environ, backups, "--blobs")
 
-	status, out, stderr := runIn(t.Context(), nil, environ, "system", "dump", machine, noConfig(t))
+	status, out, stderr := mishap(t, environ, "system", "dump", machine)
 	if status != exitOK || !strings.Contains(out, secret) || strings.Contains(out, other) {
 		t.Errorf("dump: got status %d and %d bytes: %s", status, len(out), stderr)
 	}
-	status, out, _ = runIn(t.Context(), nil, environ, "system", "erase", machine, noConfig(t))
+	status, out, _ = mishap(t, environ, "system", "erase", machine)
 	if status != exitOK || !strings.Contains(out, "--yes erases it.") || len(traceTables(t, url, machine)) == 0 {
 		t.Errorf("without --yes: got status %d and %s", status, out)
 	}
-	status, out, stderr = runIn(t.Context(), nil, environ, "system", "erase", machine, "--yes", noConfig(t))
+	status, out, stderr = mishap(t, environ, "system", "erase", machine, "--yes")
 	if status != exitOK || !strings.Contains(out, "is erased.") || !strings.Contains(out, "1 core dump") ||
 		strings.Contains(out, machine) || strings.Contains(out, secret) {
 		t.Errorf("erase: got status %d and %s%s", status, out, stderr)
@@ -158,8 +158,8 @@ func TestEraseMachine(t *testing.T) {
 		if found := traceFiles(t, data, secret, machine, core); len(found) > 0 {
 			t.Errorf("%s: traces in files: %v", when, found)
 		}
-		status, out, stderr := runIn(t.Context(), nil, []string{"MISHAP_DATABASE_URL=" + url, "MISHAP_DATA_DIR=" + data},
-			"check", "--all", noConfig(t))
+		status, out, stderr := mishap(t, []string{"MISHAP_DATABASE_URL=" + url, "MISHAP_DATA_DIR=" + data}, "check",
+			"--all")
 		if status != exitOK {
 			t.Errorf("%s: check: got status %d: %s%s", when, status, out, stderr)
 		}
@@ -181,11 +181,7 @@ func TestEraseMachine(t *testing.T) {
 
 	restored := filepath.Join(t.TempDir(), "restored")
 	url2 := dbtest.Empty(t)
-	status, _, stderr = runIn(t.Context(), nil, environ, "restore", old, "--database-url", url2, "--data-dir", restored,
-		noConfig(t))
-	if status != exitOK {
-		t.Fatalf("restore: %s", stderr)
-	}
+	mustRun(t, environ, "restore", old, "--database-url", url2, "--data-dir", restored)
 	wantNone("restored", url2, restored)
 	if _, err := os.Stat(filepath.Join(restored, upkeep.ErasuresFile)); err != nil {
 		t.Errorf("the record of erasures: %v", err)
@@ -229,17 +225,14 @@ func TestMoreRemoteErasures(t *testing.T) {
 		"MISHAP_CORES_KEY=a key that object storage requires, of 32 characters"}
 	environ := append(settings, "MISHAP_DATABASE_URL="+url, "MISHAP_DATA_DIR="+t.TempDir())
 	first := backUp(t, environ, "s3://backups/some/prefix")
-	if status, out, stderr := runIn(t.Context(), nil, environ, "system", "erase", machine, "--yes", noConfig(t)); status !=
+	if status, out, stderr := mishap(t, environ, "system", "erase", machine, "--yes"); status !=
 		exitOK || !strings.Contains(out, "Removed: 2 reports; 1 problem corrected") || strings.Contains(out, " 0 ") {
 		t.Fatalf("erase: got status %d: %s%s", status, out, stderr)
 	}
 	backUp(t, environ, "s3://backups/some/prefix")
 	// A new machine has nothing but the storage.
 	elsewhere := append(slices.Clip(settings), "MISHAP_DATA_DIR="+t.TempDir())
-	if status, out, stderr := runIn(t.Context(), nil, elsewhere, "restore", first, "--database-url", target,
-		noConfig(t)); status != exitOK {
-		t.Fatalf("restore: got status %d: %s%s", status, out, stderr)
-	}
+	mustRun(t, elsewhere, "restore", first, "--database-url", target)
 	restored := dbtest.Open(t, target)
 	for system, want := range map[crash.SystemID]int64{machine: 0, "another machine": 1} {
 		if facts, err := upkeep.NewErasing(restored).Facts(t.Context(), system); err != nil || facts.Reports != want {
@@ -255,12 +248,12 @@ func TestEraseUnknown(t *testing.T) {
 	url := dbtest.URL(t)
 	environ := []string{"MISHAP_DATABASE_URL=" + url, "MISHAP_DATA_DIR=" + t.TempDir()}
 	for _, args := range [][]string{{"system", "erase", "nobody"}, {"system", "erase", "nobody", "--yes"}} {
-		wantRefusal(t, environ, "mishap knows nothing of a machine with this id", append(args, noConfig(t))...)
+		wantRefusal(t, environ, "mishap knows nothing of a machine with this id", args...)
 	}
 	if all, err := upkeep.NewErasing(dbtest.Open(t, url)).Erasures(t.Context(), 10); err != nil || len(all) != 0 {
 		t.Errorf("got erasures %v, %v; want none", all, err)
 	}
-	status, out, stderr := runIn(t.Context(), nil, environ, "system", "erase", "nobody", "--yes", "--block", noConfig(t))
+	status, out, stderr := mishap(t, environ, "system", "erase", "nobody", "--yes", "--block")
 	if status != exitOK || !strings.Contains(out, "Removed: nothing.") {
 		t.Errorf("block: got status %d: %s%s", status, out, stderr)
 	}
@@ -274,37 +267,22 @@ func TestPrivacyCommand(t *testing.T) {
 	t.Parallel()
 	p := prepare(t)
 	oldReports(t, p, 5) // besides the one that is there
-	out := p.command(t, "privacy", "check")
-	if !strings.Contains(out, "Of 6 reports, 0 have secret fields and 6 have private fields.") ||
-		!strings.Contains(out, "private  6  UserGroups") {
-		t.Errorf("check: got %s, want 6 reports with private fields", out)
-	}
-	p.environ = append(p.environ, "MISHAP_PRIVACY_FIELDS=UserGroups=secret")
-	if out = p.command(t, "privacy", "table"); !strings.Contains(out, "UserGroups") || !strings.Contains(out, "secret") {
-		t.Errorf("table: got %s, want the changed row", out)
-	}
-	if out = p.command(t, "privacy", "check"); !strings.Contains(out, "6 have secret fields") ||
-		!strings.Contains(out, "secret   6  UserGroups") {
-		t.Errorf("check with a secret field: got %s, want 6 reports with it", out)
-	}
-	if out = p.command(t, "privacy", "check", "--apply"); !strings.Contains(out, "Removed secret fields from 6 of 6") {
-		t.Errorf("apply: got %s, want the field removed from 6 reports", out)
-	}
-	if out = p.command(t, "privacy", "check"); !strings.Contains(out, "0 have secret fields") {
-		t.Errorf("check afterwards: got %s, want no secret fields", out)
-	}
-	p.command(t, "check", "--all")
-
+	runSteps(t, p.environ, step{"privacy check", exitOK,
+		"Of 6 reports, 0 have secret fields and 6 have private fields. … private 6 UserGroups"})
+	runSteps(t, append(p.environ, "MISHAP_PRIVACY_FIELDS=UserGroups=secret"), []step{
+		{"privacy table", exitOK, "UserGroups secret"},
+		{"privacy check", exitOK, "6 have secret fields … secret 6 UserGroups"},
+		{"privacy check --apply", exitOK, "Removed secret fields from 6 of 6"},
+		{"privacy check", exitOK, "0 have secret fields"},
+		{"check --all", exitOK, ""},
+	}...)
 	// The command inspect names the fields that would be dropped.
-	files := samples(t)
-	p.environ = append(p.environ, "MISHAP_PRIVACY_FIELDS=Uname=secret")
-	if out = p.command(t, "inspect", "testdata/crashes/"+files[0].File); !strings.Contains(out, "dropped fields") {
-		t.Errorf("inspect: got %s, want the dropped field", out)
-	}
+	runSteps(t, append(p.environ, "MISHAP_PRIVACY_FIELDS=Uname=secret"),
+		step{"inspect testdata/crashes/" + samples(t)[0].File, exitOK, "dropped fields"})
 
 	// An impossible class stops the program, whatever the command.
 	for _, wrong := range []string{"Package=secret", "X=hidden", "*=secret", "UserGroups=public"} {
-		status, _, stderr := runIn(t.Context(), nil, append(p.environ, "MISHAP_PRIVACY_FIELDS="+wrong), "check", noConfig(t))
+		status, _, stderr := mishap(t, append(p.environ, "MISHAP_PRIVACY_FIELDS="+wrong), "check")
 		if status == exitOK || !strings.Contains(stderr, "PRIVACY_FIELDS") {
 			t.Errorf("%s: got status %d, %s; want a refusal that names the key", wrong, status, stderr)
 		}

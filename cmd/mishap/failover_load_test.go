@@ -1,5 +1,3 @@
-//go:build linux
-
 package main
 
 import (
@@ -58,7 +56,9 @@ func (f *fleet) start(senders int) {
 
 // done posts a report once and reports whether it was acknowledged.
 func (f *fleet) done(try, machine int, report crashtest.Report) bool {
+	f.mu.Lock()
 	address := f.ingest[try%len(f.ingest)]
+	f.mu.Unlock()
 	req, err := http.NewRequestWithContext(f.t.Context(), http.MethodPost, fmt.Sprint("http://", address, "/machine",
 		machine), bytes.NewReader(report.BSON()))
 	if err != nil {
@@ -85,6 +85,13 @@ func (f *fleet) done(try, machine int, report crashtest.Report) bool {
 		f.refused++
 	}
 	return false
+}
+
+// moveTo changes the address of the only instance.
+func (f *fleet) moveTo(address string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ingest = []string{address}
 }
 
 // pause waits until every report in transit is acknowledged, and stops sending until resume.

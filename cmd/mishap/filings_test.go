@@ -46,12 +46,7 @@ func TestReconcile(t *testing.T) {
 
 	reconcile := func(args ...string) string {
 		t.Helper()
-		status, out, stderr := runIn(t.Context(), nil, p.environ, append([]string{"filings", "reconcile", noConfig(t)},
-			args...)...)
-		if status != exitOK {
-			t.Fatalf("got status %d: %s", status, stderr)
-		}
-		return out
+		return mustRun(t, p.environ, append([]string{"filings", "reconcile"}, args...)...)
 	}
 	line := func(out string, number int64) string {
 		for l := range strings.SplitSeq(out, "\n") {
@@ -95,27 +90,16 @@ func TestReconcileCannot(t *testing.T) {
 	t.Parallel()
 	p := prepare(t)
 	p.tracker.Fail(trackertest.OpSearch, trackertest.Offline503)
-	status, _, stderr := runIn(t.Context(), nil, p.environ, "filings", "reconcile", noConfig(t))
+	status, _, stderr := mishap(t, p.environ, "filings", "reconcile")
 	if status != exitFailed || !strings.Contains(stderr, "no usable answer") && !strings.Contains(stderr, "is busy") {
 		t.Errorf("got status %d and %q, want a message", status, stderr)
 	}
-	if status, _, _ := runIn(t.Context(), nil, p.environ, "filings", noConfig(t)); status != exitUsage {
-		t.Errorf("filings alone: got status %d, want %d", status, exitUsage)
-	}
+	wantStatus(t, p.environ, exitUsage, "", "filings")
 }
 
 func TestTrackerName(t *testing.T) {
 	t.Parallel()
 	p := prepare(t)
-	run := func(want int, args ...string) string {
-		t.Helper()
-		status, out, stderr := runIn(t.Context(), nil, p.environ, append([]string{"user", "tracker-name", noConfig(t)},
-			args...)...)
-		if status != want {
-			t.Fatalf("%v: got status %d, want %d: %s", args, status, want, stderr)
-		}
-		return out + stderr
-	}
 	name := func() string {
 		t.Helper()
 		u, err := people.New(p.store).ByName(t.Context(), "tess")
@@ -124,20 +108,18 @@ func TestTrackerName(t *testing.T) {
 		}
 		return u.TrackerName
 	}
-	if out := run(exitOK, "tess", "~tess-lp"); !strings.Contains(out, "tess is tess-lp") || name() != "tess-lp" {
-		t.Errorf("got %q, saved %q, want tess-lp", out, name())
+	wantOutput(t, p.environ, []string{"user", "tracker-name", "tess", "~tess-lp"}, "tess is tess-lp")
+	runSteps(t, p.environ, []step{
+		{"user tracker-name tess not-A-Name", exitFailed, "not a valid account name"},
+		{"user tracker-name nobody tess-lp", exitFailed, "nobody"},
+		{"user tracker-name", exitUsage, ""},
+	}...)
+	if name() != "tess-lp" {
+		t.Errorf("saved: got %q, want tess-lp", name())
 	}
-	if out := run(exitFailed, "tess", "Not A Name"); !strings.Contains(out, "not a valid account name") ||
-		name() != "tess-lp" {
-		t.Errorf("got %q, saved %q, want a refusal", out, name())
-	}
-	if out := run(exitFailed, "nobody", "tess-lp"); !strings.Contains(out, "nobody") {
-		t.Errorf("unknown account: got %q", out)
-	}
-	if run(exitOK, "tess"); name() != "" {
+	if mustRun(t, p.environ, "user", "tracker-name", "tess"); name() != "" {
 		t.Errorf("after removing: got %q, want none", name())
 	}
-	run(exitUsage)
 }
 
 // setup is one run of setup-oauth-token with a person who reads its output and acts.
@@ -224,11 +206,7 @@ func TestSetupOAuthToken(t *testing.T) {
 	if status := s.end(); status != exitOK {
 		t.Fatalf("got status %d, %q and %q", status, s.seen.String(), s.stderr.String())
 	}
-	for _, want := range []string{"It is limited to: nothing", "It is written to " + file, "It is saved in the database"} {
-		if !strings.Contains(s.seen.String(), want) {
-			t.Errorf("output: got %q, want %q in it", s.seen.String(), want)
-		}
-	}
+	wantTexts(t, s.seen.String(), "It is limited to: nothing", "It is written to "+file, "It is saved in the database")
 
 	c, err := config.Load(file, true, trackerEnviron(tr))
 	if err != nil {
@@ -331,8 +309,5 @@ func TestSetupOAuthTokenUnwritable(t *testing.T) {
 func TestSetupOAuthTokenUnattended(t *testing.T) {
 	t.Parallel()
 	tr := trackertest.New(t)
-	status, _, stderr := runIn(t.Context(), strings.NewReader(""), trackerEnviron(tr), "setup-oauth-token", noConfig(t))
-	if status != exitFailed || !strings.Contains(stderr, "the standard input has ended") {
-		t.Errorf("got status %d and %q, want 1 and a message that nobody answers", status, stderr)
-	}
+	wantRefusal(t, trackerEnviron(tr), "the standard input has ended", "setup-oauth-token")
 }

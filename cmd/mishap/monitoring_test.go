@@ -94,7 +94,7 @@ scrape_configs:
 			t.Fatalf("Prometheus ended and printed\n%s", p.said)
 		default:
 		}
-		status, _ := fetch(t, prom.url+"/-/ready")
+		status, _, _ := statusAt(t, prom.url+"/-/ready")
 		return status == http.StatusOK
 	})
 	return prom
@@ -109,29 +109,10 @@ func readFile(t *testing.T, name string) string {
 	return string(b)
 }
 
-// fetch returns the answer of an address, or status 0 if there is none.
-func fetch(t *testing.T, address string) (status int, body string) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0, err.Error()
-	}
-	defer resp.Body.Close() //nolint:errcheck // read below
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return 0, err.Error()
-	}
-	return resp.StatusCode, string(b)
-}
-
 // query returns the number of values of an expression.
 func (p *promServer) query(expr string) int {
 	p.t.Helper()
-	status, body := fetch(p.t, p.url+"/api/v1/query?query="+url.QueryEscape(expr))
+	status, body, _ := statusAt(p.t, p.url+"/api/v1/query?query="+url.QueryEscape(expr))
 	var answer struct{ Data struct{ Result []any } }
 	if err := json.Unmarshal([]byte(body), &answer); err != nil || status != http.StatusOK {
 		p.t.Fatalf("query %s: got %d and %s, %v", expr, status, body, err)
@@ -142,7 +123,7 @@ func (p *promServer) query(expr string) int {
 // firing returns the names of the alerts that fire.
 func (p *promServer) firing() []string {
 	p.t.Helper()
-	_, body := fetch(p.t, p.url+"/api/v1/alerts")
+	_, body, _ := statusAt(p.t, p.url+"/api/v1/alerts")
 	var answer struct {
 		Data struct {
 			Alerts []struct {

@@ -202,37 +202,27 @@ func oldReports(t *testing.T, p *prepared, n int) {
 	dbtest.Exec(t, p.url, `update reports set rules = 1 where unbucketed = 'old' or rule = 'stacktrace'`)
 }
 
-// command runs a command that must succeed, and returns its output.
-func (p *prepared) command(t *testing.T, args ...string) string {
-	t.Helper()
-	status, out, stderr := runIn(t.Context(), nil, p.environ, append(args, noConfig(t))...)
-	if status != exitOK {
-		t.Fatalf("%v: got status %d: %s%s", args, status, out, stderr)
-	}
-	return out
-}
-
 func TestRegroupCommand(t *testing.T) {
 	t.Parallel()
 	p := prepare(t)
 	oldReports(t, p, 400)
-	dry := p.command(t, "regroup", "--dry-run")
+	dry := mustRun(t, p.environ, "regroup", "--dry-run")
 	if !strings.Contains(dry, "would move") || !strings.Contains(dry, "no problem") || !strings.Contains(dry, "(new)") {
 		t.Errorf("dry run: got %s, want the moves", dry)
 	}
-	p.command(t, "check", "--all")
-	again := p.command(t, "regroup", "--dry-run")
+	mustRun(t, p.environ, "check", "--all")
+	again := mustRun(t, p.environ, "regroup", "--dry-run")
 	if again != dry {
 		t.Errorf("a second dry run: got %s, want the same output as before:\n%s", again, dry)
 	}
-	moved := p.command(t, "regroup")
+	moved := mustRun(t, p.environ, "regroup")
 	// Old problems that became empty are merged meanwhile, so the labels may differ, but not the
 	// numbers.
 	if numbers(moved) != numbers(dry) {
 		t.Errorf("the run: got %s, want the numbers of the dry run:\n%s", moved, dry)
 	}
-	p.command(t, "check", "--all")
-	if out := p.command(t, "regroup"); !strings.Contains(out, " 0 moved") {
+	mustRun(t, p.environ, "check", "--all")
+	if out := mustRun(t, p.environ, "regroup"); !strings.Contains(out, " 0 moved") {
 		t.Errorf("a second run: got %s, want nothing to move", out)
 	}
 	// The address of an old problem leads to the problem that has its reports.
@@ -240,7 +230,7 @@ func TestRegroupCommand(t *testing.T) {
 	if b, err := p.store.Bucket(t.Context(), old); err == nil && (b.ID == old || b.Reports == 0) {
 		t.Errorf("the old problem: got %s with %d reports, want the new problem", b.Signature, b.Reports)
 	}
-	p.command(t, "check", "--all")
+	mustRun(t, p.environ, "check", "--all")
 }
 
 // numbers returns the sorted counts of the printed moves.
@@ -301,12 +291,12 @@ func TestMoreRegroupKilled(t *testing.T) {
 		eventually(t, fmt.Sprintf("progress of run %d", i), func() bool { return lookedAt().LookedAt > last })
 		proc.kill()
 		last = lookedAt().LookedAt
-		p.command(t, "check", "--all")
+		mustRun(t, p.environ, "check", "--all")
 	}
 	if last == 0 {
 		t.Fatal("the run ended before it was killed; it needs more reports")
 	}
-	out := p.command(t, "regroup")
+	out := mustRun(t, p.environ, "regroup")
 	if !strings.Contains(out, "; done") {
 		t.Errorf("got %s, want a finished run", out)
 	}
@@ -314,7 +304,7 @@ func TestMoreRegroupKilled(t *testing.T) {
 	if err := arriving.Wait(); err != nil {
 		t.Error(err)
 	}
-	p.command(t, "check", "--all")
+	mustRun(t, p.environ, "check", "--all")
 	run, err := db.NewDecisions(p.store).Regroups(t.Context(), 5)
 	if err != nil || len(run) != 1 || run[0].State != crash.RegroupDone || run[0].LookedAt < 2500 {
 		t.Errorf("runs: got %+v, %v, want one that examined all reports", run, err)

@@ -128,14 +128,8 @@ func prepare(t *testing.T, more ...string) *prepared {
 		"MISHAP_DATABASE_URL=" + database, "MISHAP_DATA_DIR=" + t.TempDir(),
 		"MISHAP_TRACKER_OAUTH_TOKEN=" + token.Token, "MISHAP_TRACKER_OAUTH_SECRET=" + string(token.Secret),
 	}, more...)...)
-	if status, _, stderr := runIn(t.Context(), strings.NewReader(testPassword), p.environ,
-		"user", "add", "tess", "--role=triager", "--password-stdin", noConfig(t)); status != exitOK {
-		t.Fatalf("user add: %s", stderr)
-	}
-	if status, _, stderr := runIn(t.Context(), nil, p.environ, "import", "testdata/crashes/_usr_bin_tidewatch.1000.crash",
-		noConfig(t)); status != exitOK {
-		t.Fatalf("import: %s", stderr)
-	}
+	mustRun(t, p.environ, "user", "add", "tess", "--role=triager", "--password-stdin")
+	mustRun(t, p.environ, "import", crashFile)
 	p.signature = "/usr/bin/tidewatch:11:tide_parse_row:tide_load:on_open_clicked:__libc_start_call_main:_start"
 	p.bucket = crash.BucketIDOf(p.signature)
 	return p
@@ -187,77 +181,6 @@ func TestKillDuringCreate(t *testing.T) {
 			checkHidden(t, server.said.String(), p.environ)
 		})
 	}
-}
-
-// TestManyClicksAtTwoInstances has fifty people click at once, at two instances on one database.
-// One bug is filed, and one person's answer says so.
-func TestManyClicksAtTwoInstances(t *testing.T) {
-	t.Parallel()
-	p := prepare(t)
-	p.tracker.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: trackertest.Slow, Delay: 3e8})
-	var scripts []*script
-	var instances []*process
-	for range 2 {
-		instance, addresses := serveProcess(t, append(p.environ, "MISHAP_DATA_DIR="+t.TempDir()), "--only=web")
-		instances = append(instances, instance)
-		scripts = append(scripts, newScript(t, "http://"+addresses["listen"], "tess"))
-	}
-	answers := make([]int, 50)
-	var clicks sync.WaitGroup
-	for i := range answers {
-		clicks.Go(func() { answers[i], _ = scripts[i%len(scripts)].create(p.signature) })
-	}
-	clicks.Wait()
-	counts := map[int]int{}
-	for _, status := range answers {
-		counts[status]++
-	}
-	if counts[http.StatusCreated]+counts[http.StatusAccepted]+counts[http.StatusOK] != len(answers) ||
-		counts[http.StatusCreated] > 1 {
-		t.Errorf("answers: got %v, want 201 at most once, otherwise 200 or 202", counts)
-	}
-	p.linked(t)
-	for i, s := range scripts {
-		if status, body := s.create(p.signature); status != http.StatusOK {
-			t.Errorf("instance %d afterwards: got %d and %q, want 200", i+1, status, body)
-		}
-		if status := instances[i].terminate(); status != exitOK {
-			t.Errorf("instance %d: got status %d; it printed\n%s", i+1, status, instances[i].said)
-		}
-		checkHidden(t, instances[i].said.String(), p.environ)
-	}
-}
-
-// TestTokenReachesOtherInstances checks that an instance without an access token uses the token of
-// another instance on the same database.
-func TestTokenReachesOtherInstances(t *testing.T) {
-	t.Parallel()
-	p := prepare(t)
-	first, addresses := serveProcess(t, p.environ, "--only=web")
-	status, _, stderr := runIn(t.Context(), nil, p.environ, "import", "testdata/crashes/_usr_bin_harbor-sync.0.crash",
-		noConfig(t))
-	if status != exitOK {
-		t.Fatalf("import: %s", stderr)
-	}
-	if status, body := newScript(t, "http://"+addresses["listen"],
-		"tess").create(p.signature); status != http.StatusCreated {
-		t.Fatalf("Create at the instance with a token: got %d and %q, want 201", status, body)
-	}
-	first.terminate()
-
-	var environ []string
-	for _, v := range p.environ {
-		if !strings.HasPrefix(v, "MISHAP_TRACKER_OAUTH_") {
-			environ = append(environ, v)
-		}
-	}
-	second, addresses := serveProcess(t, append(environ, "MISHAP_DATA_DIR="+t.TempDir()), "--only=web")
-	s := newScript(t, "http://"+addresses["listen"], "tess")
-	if status,
-		body := s.create("/usr/bin/harbor-sync:ValueError:/usr/bin/harbor-sync@20:main:load"); status != http.StatusCreated {
-		t.Errorf("Create at the instance without a token: got %d and %q, want 201", status, body)
-	}
-	second.terminate()
 }
 
 // checkHidden fails the test if the output contains a password or a secret of the environment.

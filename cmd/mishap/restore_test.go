@@ -129,7 +129,7 @@ func TestRestoreRepeatsNothing(t *testing.T) {
 	const all = "3 bugs, 1 comments, 1 mails, 1 webhooks"
 
 	url := dbtest.Empty(t)
-	status, out, stderr := runIn(t.Context(), nil, p.environ, "restore", dir, "--database-url", url, noConfig(t))
+	status, out, stderr := mishap(t, p.environ, "restore", dir, "--database-url", url)
 	if status != exitOK || !strings.Contains(out, "Nothing is filed or sent until") {
 		t.Fatalf("restore: got status %d: %s%s", status, out, stderr)
 	}
@@ -153,8 +153,7 @@ func TestRestoreRepeatsNothing(t *testing.T) {
 	}
 	reconcile := func(want []string, args ...string) {
 		t.Helper()
-		status, out, stderr := runIn(t.Context(), nil, environ, append([]string{"filings", "reconcile", noConfig(t)},
-			args...)...)
+		status, out, stderr := mishap(t, environ, append([]string{"filings", "reconcile"}, args...)...)
 		if status != exitOK {
 			t.Fatalf("reconcile: got status %d: %s", status, stderr)
 		}
@@ -210,14 +209,13 @@ func TestRestoreOfEarlierState(t *testing.T) {
 		Created: earlier.AddDate(0, 0, 1), Description: "http://localhost:8080" + p.bucket.Path() + "\n"})
 	dir := backUp(t, p.environ, t.TempDir())
 	wantRefusal(t, p.environ, "it has no later state", "restore", dir, "--database-url", dbtest.Empty(t), "--as-of",
-		time.Now().UTC().Add(time.Hour).Format(time.RFC3339), noConfig(t))
+		time.Now().UTC().Add(time.Hour).Format(time.RFC3339))
 	for asOf, want := range map[string]string{
 		earlier.Format("2006-01-02 15:04:05Z07"):                "can be linked",
 		time.Now().UTC().Add(-time.Minute).Format(time.RFC3339): "Every bug of mishap's account is linked",
 	} {
 		url := dbtest.Empty(t)
-		wantOutput(t, p.environ, []string{"restore", dir, "--database-url", url, "--as-of", asOf, noConfig(t)},
-			"Restored the state of")
-		wantOutput(t, append(p.environ, "MISHAP_DATABASE_URL="+url), []string{"filings", "reconcile", noConfig(t)}, want)
+		wantOutput(t, p.environ, []string{"restore", dir, "--database-url", url, "--as-of", asOf}, "Restored the state of")
+		wantOutput(t, append(p.environ, "MISHAP_DATABASE_URL="+url), []string{"filings", "reconcile"}, want)
 	}
 }

@@ -206,26 +206,6 @@ func TestDoubtfulLengthClosesTheConnection(t *testing.T) {
 	}
 }
 
-// statusAt sends one request and returns the status, the body and Retry-After. The status is 0 if
-// there is no answer.
-func statusAt(t *testing.T, address string) (status int, body, retryAfter string) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0, "", ""
-	}
-	defer func() { _ = res.Body.Close() }()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res.StatusCode, string(text), res.Header.Get("Retry-After")
-}
-
 // TestServeWaitsForPrimary starts an instance before its database accepts connections.
 func TestServeWaitsForPrimary(t *testing.T) {
 	t.Parallel()

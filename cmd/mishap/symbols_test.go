@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -209,20 +208,11 @@ func nameless(name string) crashtest.Report {
 // answerTo posts to a listener of reports and returns the answer.
 func answerTo(t *testing.T, address, path string, body []byte) string {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+path, bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
+	status, text, _ := request(t, http.MethodPost, "http://"+address+path, body)
+	if status != http.StatusOK {
+		t.Fatalf("%s: got %d %q; want 200", path, status, text)
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close() //nolint:errcheck // only read
-	text, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK {
-		t.Fatalf("%s: got %d %q, %v; want 200", path, resp.StatusCode, text, err)
-	}
-	return string(text)
+	return text
 }
 
 // sendCore posts reports of a program until its core is asked for, as new machines do, and sends it. It
@@ -332,9 +322,7 @@ func TestServeSymbolises(t *testing.T) {
 	if workers, err := f.store.Workers(t.Context()); err != nil || len(workers) != 0 {
 		t.Errorf("got %v, %v; want no instance that symbolises after the stop", workers, err)
 	}
-	if status, out, _ := runIn(t.Context(), nil, f.environ, "check", "--all", noConfig(t)); status != exitOK {
-		t.Errorf("check: got status %d and\n%s", status, out)
-	}
+	mustRun(t, f.environ, "check", "--all")
 }
 
 // TestWithoutSandbox checks that gdb does not run where it cannot be confined, and that no core is
@@ -380,11 +368,8 @@ func TestSymbolisedElsewhere(t *testing.T) {
 		return err == nil && j.State == crash.SymbolsWaiting && !j.Addresses
 	})
 	dir := symboltest.Programs(t)
-	status, _, stderr := runIn(t.Context(), nil, f.environ, "symbols", "add", noConfig(t),
-		filepath.Join(dir, "root/usr/bin/tiny"), filepath.Join(dir, "symbols/tiny.debug"))
-	if status != exitOK {
-		t.Fatalf("symbols add: got %d and %s", status, stderr)
-	}
+	mustRun(t, f.environ, "symbols", "add", filepath.Join(dir, "root/usr/bin/tiny"),
+		filepath.Join(dir, "symbols/tiny.debug"))
 	f.until(t, report, crash.SymbolsDone)
 }
 
@@ -394,7 +379,7 @@ func TestSymboliseStored(t *testing.T) {
 	t.Parallel()
 	f := newSymbolsFixture(t, "root/usr/bin/tiny", "symbols/tiny.debug")
 	id := crash.NewOopsID(time.Now())
-	if status, stdout, _ := runIn(t.Context(), nil, f.environ, "symbolise", noConfig(t), id.String()); status !=
+	if status, stdout, _ := mishap(t, f.environ, "symbolise", id.String()); status !=
 		exitFailed || !strings.Contains(stdout, "There is no report with this id.") {
 		t.Errorf("an unknown report: got %d and\n%s", status, stdout)
 	}
@@ -407,7 +392,7 @@ func TestSymboliseStored(t *testing.T) {
 	}
 	symbolise := func(want string) {
 		t.Helper()
-		_, stdout, stderr := runIn(t.Context(), nil, f.environ, "symbolise", noConfig(t), rec.ID.String())
+		_, stdout, stderr := mishap(t, f.environ, "symbolise", rec.ID.String())
 		if stderr != "" || !strings.Contains(stdout, want) {
 			t.Errorf("got %q and\n%s, want %q in it", stderr, stdout, want)
 		}

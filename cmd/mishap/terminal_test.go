@@ -105,7 +105,7 @@ func TestPasswordAtTerminal(t *testing.T) {
 func TestImportAtTerminal(t *testing.T) {
 	t.Parallel()
 	p, _ := terminal(t, []string{"MISHAP_DATABASE_URL=" + dbtest.URL(t)}, "import", noConfig(t),
-		"testdata/crashes/_usr_bin_tidewatch.1000.crash", "testdata/crashes/_usr_bin_tidewatch.1001.crash")
+		crashFile, "testdata/crashes/_usr_bin_tidewatch.1001.crash")
 	if status := p.status(); status != exitOK {
 		t.Errorf("import: got status %d and %q", status, p.said)
 	}

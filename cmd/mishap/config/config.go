@@ -239,21 +239,12 @@ func (c *Config) followListen() {
 // checkTogether returns the mistakes that involve more than one key.
 func (c *Config) checkTogether() Mistakes {
 	var wrong Mistakes
-	missing := func(has, lacks string) {
-		if !c.given[lacks].wrong {
-			wrong = append(wrong, fmt.Sprintf("%s: %s: expected %s beside it, got none", c.given[has].where, has, lacks))
-		}
-	}
-	switch {
-	case c.TrackerOAuthToken != "" && c.TrackerOAuthSecret == "":
-		missing("tracker_oauth_token", "tracker_oauth_secret")
-	case c.TrackerOAuthToken == "" && c.TrackerOAuthSecret != "":
-		missing("tracker_oauth_secret", "tracker_oauth_token")
-	}
 	for _, k := range []struct {
 		has, lacks string
 		wrong      bool
 	}{
+		{"tracker_oauth_token", "tracker_oauth_secret", c.TrackerOAuthToken != "" && c.TrackerOAuthSecret == ""},
+		{"tracker_oauth_secret", "tracker_oauth_token", c.TrackerOAuthToken == "" && c.TrackerOAuthSecret != ""},
 		{"oidc_issuer", "oidc_client_id", c.OIDCIssuer != "" && c.OIDCClientID == ""},
 		{"oidc_client_id", "oidc_issuer", c.OIDCIssuer == "" && c.OIDCClientID != ""},
 		{"oidc_client_secret", "oidc_issuer", c.OIDCIssuer == "" && c.OIDCClientSecret != ""},
@@ -261,9 +252,11 @@ func (c *Config) checkTogether() Mistakes {
 		{"proxy_auth_header", "proxy_auth_from", c.ProxyAuthHeader != "" && c.ProxyAuthFrom == ""},
 		{"proxy_auth_from", "proxy_auth_header", c.ProxyAuthHeader == "" && c.ProxyAuthFrom != ""},
 		{"proxy_auth_groups_header", "proxy_auth_header", c.ProxyAuthHeader == "" && c.ProxyAuthGroups != ""},
+		{"blobs", "cores_key", c.Blobs != "" && c.CoresKey == ""}, // all instances must be able to read the cores
+		{"smtp_url", "mail_from", c.SMTPURL != "" && c.MailFrom == ""},
 	} {
-		if k.wrong {
-			missing(k.has, k.lacks)
+		if k.wrong && !c.given[k.lacks].wrong {
+			wrong = append(wrong, fmt.Sprintf("%s: %s: expected %s beside it, got none", c.given[k.has].where, k.has, k.lacks))
 		}
 	}
 	if c.ProxyAuthHeader != "" && strings.EqualFold(c.ProxyAuthHeader, c.ProxyAuthGroups) {
@@ -273,12 +266,6 @@ func (c *Config) checkTogether() Mistakes {
 	if c.LocalSignIn == "off" && c.OpenIDURL == "" && c.OIDCIssuer == "" && c.ProxyAuthHeader == "" {
 		wrong = append(wrong, c.given["local_sign_in"].where+": local_sign_in: nobody could sign in; set openid_url, "+
 			"oidc_issuer or proxy_auth_header, too")
-	}
-	if c.Blobs != "" && c.CoresKey == "" { // all instances must be able to read the cores
-		missing("blobs", "cores_key")
-	}
-	if c.SMTPURL != "" && c.MailFrom == "" {
-		missing("smtp_url", "mail_from")
 	}
 	if _, err := c.Relay(); err != nil {
 		where := cmp.Or(c.given["smtp_tls"].where, c.given["smtp_url"].where)
@@ -306,23 +293,15 @@ func (c *Config) SetByVariable(key string) string {
 	return ""
 }
 
-// HasSecrets reports whether a file holds a secret that is in effect.
-func (c *Config) HasSecrets(file string) bool {
-	for _, k := range c.keys() {
-		if k.secret && k.show() != "" && c.given[k.name].file == file {
-			return true
-		}
-	}
-	return false
-}
-
 // Exposed returns the file, of the configuration file and those beside it, that holds secrets and that
 // other accounts can read, or an empty string. The group may read a file of root, because packages give
 // it to the group of mishap's account.
 func (c *Config) Exposed() string {
 	for _, file := range append([]string{c.File}, c.DropIns...) {
 		info, err := os.Stat(file)
-		if err != nil || !c.HasSecrets(file) {
+		if err != nil || !slices.ContainsFunc(c.keys(), func(k key) bool {
+			return k.secret && k.show() != "" && c.given[k.name].file == file
+		}) {
 			continue
 		}
 		others := fs.FileMode(0o077)

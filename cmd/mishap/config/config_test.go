@@ -11,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -69,7 +68,7 @@ func TestDefaultFile(t *testing.T) {
 
 func TestConfigMistakes(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
+	for _, tt := range []struct {
 		name, doc string
 		env       []string
 		want      []string
@@ -184,8 +183,7 @@ base_url = "crashes.example.com"
 			`F:1: trusted_proxies: expected networks or addresses such as 127.0.0.0/8 10.1.2.3, or nothing, got an array`,
 		}},
 		{"not text", "listen = \"\xff\"\n", nil, []string{`F: expected UTF-8 text, got other bytes`}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			file := writeFile(t, tt.doc)
@@ -198,25 +196,6 @@ base_url = "crashes.example.com"
 				t.Errorf("mistakes (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestTrackerName(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct{ url, name, want string }{
-		{"https://launchpad.net", "", "Launchpad"},
-		{"https://qastaging.launchpad.net", "", "Launchpad"},
-		{"http://127.0.0.1:8085", "", "127.0.0.1:8085"},
-		{"https://notlaunchpad.net", "", "notlaunchpad.net"},
-		{"http://127.0.0.1:8085", "Practice Launchpad", "Practice Launchpad"},
-	} {
-		c, err := Load(writeFile(t, fmt.Sprintf("tracker_url = %q\ntracker_name = %q\n", tt.url, tt.name)), true, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := c.TrackerName(); got != tt.want {
-			t.Errorf("%s, %q: got %q, want %q", tt.url, tt.name, got, tt.want)
-		}
 	}
 }
 
@@ -291,28 +270,6 @@ func TestConfigValues(t *testing.T) {
 	}
 }
 
-func TestTrustedProxies(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		doc  string
-		env  []string
-		want string
-	}{
-		{"", nil, "[127.0.0.0/8 ::1/128]"},
-		{"trusted_proxies = \"10.1.2.3, 192.0.2.0/24\"", nil, "[10.1.2.3/32 192.0.2.0/24]"},
-		{"trusted_proxies = [\"10.1.2.3\", \"192.0.2.0/24\"]", nil, "[10.1.2.3/32 192.0.2.0/24]"},
-		{"trusted_proxies = []", nil, "[]"},
-		{"trusted_proxies = \"10.1.2.3\"", []string{"MISHAP_TRUSTED_PROXIES="}, "[]"},
-	} {
-		c, err := Load(writeFile(t, tt.doc), true, tt.env)
-		if err != nil {
-			t.Errorf("%q, %q: %v", tt.doc, tt.env, err)
-		} else if got := fmt.Sprint(c.ProxyNetworks()); got != tt.want {
-			t.Errorf("%q, %q: got %s, want %s", tt.doc, tt.env, got, tt.want)
-		}
-	}
-}
-
 func TestConfigFileMissing(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "local_config.toml")
@@ -338,74 +295,64 @@ func TestStrayVariables(t *testing.T) {
 	}
 }
 
-// TestTraces checks the address of the collector, with the variables that other programs have in
-// common, and the part of traces that are recorded.
-func TestTraces(t *testing.T) {
+// TestDerived checks values that follow from several keys, and from the variables of other programs.
+func TestDerived(t *testing.T) {
 	t.Parallel()
+	trackerName, baseURL := (*Config).TrackerName, func(c *Config) string { return c.BaseURL }
+	proxies := func(c *Config) string { return fmt.Sprint(c.ProxyNetworks()) }
+	drain := func(c *Config) string { return c.Drain().String() } // of an instance that is told to stop
+	traces := func(c *Config) string { return fmt.Sprint(c.TracesAddress(), " ", c.TracesRatio) }
 	const standard = "OTEL_EXPORTER_OTLP_ENDPOINT=http://a:4318"
+	const ours = "MISHAP_BASE_URL=https://c.example.com"
 	for _, tt := range []struct {
-		file    string
-		environ []string
-		want    string // the address; or a part of the mistake
-		ratio   float64
+		doc, environ string // environ separates variables by blanks
+		value        func(*Config) string
+		want         string // the value, or a part of the mistake
 	}{
-		{"", nil, "", 1},
-		{"traces_url = \"http://c:4318/\"\ntraces_ratio = 0.25\n", []string{standard}, "http://c:4318/v1/traces", 0.25},
-		{"traces_ratio = 0\n", []string{standard}, "http://a:4318/v1/traces", 0},
-		{"", []string{standard, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://b/v1/traces"}, "http://b/v1/traces", 1},
-		{"", []string{standard, "OTEL_SDK_DISABLED=true"}, "", 1},
-		{"traces_url = \"\"\n", []string{standard}, "http://a:4318/v1/traces", 1},
-		{"", []string{"OTEL_EXPORTER_OTLP_ENDPOINT=collector:4318"}, "OTEL_EXPORTER_OTLP_ENDPOINT: expected an address", 0},
-		{"traces_ratio = 1.5\n", nil, "traces_ratio: expected a number from 0 to 1", 0},
-		{"traces_ratio = nan\n", nil, "traces_ratio: expected a number from 0 to 1", 0},
+		{`tracker_url = "https://launchpad.net"`, "", trackerName, "Launchpad"},
+		{`tracker_url = "https://qastaging.launchpad.net"`, "", trackerName, "Launchpad"},
+		{`tracker_url = "http://127.0.0.1:8085"`, "", trackerName, "127.0.0.1:8085"},
+		{`tracker_url = "https://notlaunchpad.net"`, "", trackerName, "notlaunchpad.net"},
+		{`tracker_name = "Practice Launchpad"`, "", trackerName, "Practice Launchpad"},
+
+		{"", "", proxies, "[127.0.0.0/8 ::1/128]"},
+		{`trusted_proxies = "10.1.2.3, 192.0.2.0/24"`, "", proxies, "[10.1.2.3/32 192.0.2.0/24]"},
+		{`trusted_proxies = ["10.1.2.3", "192.0.2.0/24"]`, "", proxies, "[10.1.2.3/32 192.0.2.0/24]"},
+		{`trusted_proxies = []`, "", proxies, "[]"},
+		{`trusted_proxies = "10.1.2.3"`, "MISHAP_TRUSTED_PROXIES=", proxies, "[]"},
+
+		{"", "MISHAP_LISTEN=127.0.0.1:9000", baseURL, "http://localhost:9000"},
+		{"", "MISHAP_LISTEN=:80", baseURL, "http://localhost:80"},
+		{"", "MISHAP_LISTEN=[::]:81", baseURL, "http://localhost:81"},
+		{"", "MISHAP_LISTEN=192.0.2.7:9000", baseURL, "http://192.0.2.7:9000"},
+		{"", "MISHAP_LISTEN=crashes.example.com:82", baseURL, "http://crashes.example.com:82"},
+		{"", "MISHAP_LISTEN=127.0.0.1:0", baseURL, "http://localhost:8080"},
+		{"", "MISHAP_LISTEN=127.0.0.1:9000 " + ours, baseURL, "https://c.example.com"},
+
+		{"", "", drain, "0s"},
+		{`base_url = "https://crashes.example.org"`, "", drain, "5s"},
+		{`trusted_proxies = "10.0.0.5"`, "", drain, "5s"},
+		{`trusted_proxies = ""`, "", drain, "0s"},
+		{`drain_seconds = 7`, "", drain, "7s"},
+		{"drain_seconds = 0\ntrusted_proxies = \"::1\"", "", drain, "0s"},
+
+		{"", "", traces, " 1"},
+		{"traces_url = \"http://c:4318/\"\ntraces_ratio = 0.25", standard, traces, "http://c:4318/v1/traces 0.25"},
+		{"traces_ratio = 0", standard, traces, "http://a:4318/v1/traces 0"},
+		{"", standard + " OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://b/v1/traces", traces, "http://b/v1/traces 1"},
+		{"", standard + " OTEL_SDK_DISABLED=true", traces, " 1"},
+		{`traces_url = ""`, standard, traces, "http://a:4318/v1/traces 1"},
+		{"", "OTEL_EXPORTER_OTLP_ENDPOINT=collector:4318", traces, "OTEL_EXPORTER_OTLP_ENDPOINT: expected an address"},
+		{"traces_ratio = 1.5", "", traces, "traces_ratio: expected a number from 0 to 1"},
+		{"traces_ratio = nan", "", traces, "traces_ratio: expected a number from 0 to 1"},
 	} {
-		c, err := Load(writeFile(t, tt.file), true, tt.environ)
+		c, err := Load(writeFile(t, tt.doc+"\n"), true, strings.Fields(tt.environ))
 		if err != nil {
-			if tt.want == "" || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("%q with %v: got %v, want %q", tt.file, tt.environ, err, tt.want)
+			if !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%q, %q: got %v, want %q", tt.doc, tt.environ, err, tt.want)
 			}
-			continue
-		}
-		if c.TracesAddress() != tt.want || c.TracesRatio != tt.ratio {
-			t.Errorf("%q with %v: got %s and %v, want %s and %v", tt.file, tt.environ, c.TracesAddress(), c.TracesRatio,
-				tt.want, tt.ratio)
-		}
-	}
-}
-
-// TestBaseURLFollowsListen checks that base_url leads to this machine if only listen is set.
-func TestBaseURLFollowsListen(t *testing.T) {
-	t.Parallel()
-	for listen, want := range map[string]string{
-		"127.0.0.1:9000": "http://localhost:9000", ":80": "http://localhost:80", "[::]:81": "http://localhost:81",
-		"192.0.2.7:9000": "http://192.0.2.7:9000", "crashes.example.com:82": "http://crashes.example.com:82",
-		"127.0.0.1:0": "http://localhost:8080",
-	} {
-		c, err := Load("missing.toml", false, []string{"MISHAP_LISTEN=" + listen})
-		if err != nil || c.BaseURL != want {
-			t.Errorf("%s: got %s, %v, want %s", listen, c.BaseURL, err, want)
-		}
-		c, err = Load("missing.toml", false, []string{"MISHAP_LISTEN=" + listen, "MISHAP_BASE_URL=https://c.example.com"})
-		if err != nil || c.BaseURL != "https://c.example.com" {
-			t.Errorf("%s with base_url: got %s, %v", listen, c.BaseURL, err)
-		}
-	}
-}
-
-// TestDrain checks when an instance goes on serving although it is told to stop.
-func TestDrain(t *testing.T) {
-	t.Parallel()
-	for file, want := range map[string]time.Duration{
-		``: 0,
-		`base_url = "https://crashes.example.org"`:     5 * time.Second,
-		`trusted_proxies = "10.0.0.5"`:                 5 * time.Second,
-		`trusted_proxies = ""`:                         0,
-		`drain_seconds = 7`:                            7 * time.Second,
-		"drain_seconds = 0\ntrusted_proxies = \"::1\"": 0,
-	} {
-		c, err := Load(writeFile(t, file), true, nil)
-		if err != nil || c.Drain() != want {
-			t.Errorf("%s: got %v, %v, want %v", file, c.Drain(), err, want)
+		} else if got := tt.value(&c); got != tt.want {
+			t.Errorf("%q, %q: got %q, want %q", tt.doc, tt.environ, got, tt.want)
 		}
 	}
 }
@@ -510,7 +457,13 @@ func TestSecretStaysHidden(t *testing.T) {
 func TestWriteTokens(t *testing.T) {
 	t.Parallel()
 	const added = "tracker_oauth_token = \"new\"\ntracker_oauth_secret = \"s\\\"\\\\3\\u007f\"\n"
-	tests := []struct{ name, before, after string }{
+	shipped, err := os.ReadFile("../../../local_config.default.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ name, before, after string }{
+		{"shipped file", string(shipped), strings.NewReplacer(`tracker_oauth_token = ""`, `tracker_oauth_token = "new"`,
+			`tracker_oauth_secret = ""`, `tracker_oauth_secret = "s\"\\3\u007f"`).Replace(string(shipped))},
 		{"empty", "", added},
 		{"in place", "# mine\n\n  tracker_oauth_secret   =  'old'  # keep\nlisten = " +
 			"\"[::1]:0\"\n\ntracker_oauth_token=\"\"\n# end",
@@ -522,8 +475,7 @@ func TestWriteTokens(t *testing.T) {
 			"\ufeffdata_dir = 'd'\r\ntracker_oauth_token = \"new\"\r\ntracker_oauth_secret = \"s\\\"\\\\3\\u007f\"\r\n"},
 		{"several lines", "tracker_oauth_token = \"\"\"\nold\"\"\"\ntracker_oauth_secret = ''''''\n",
 			"tracker_oauth_token = \"new\"\ntracker_oauth_secret = \"s\\\"\\\\3\\u007f\"\n"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			file := writeFile(t, tt.before)
@@ -555,34 +507,6 @@ func TestWriteTokens(t *testing.T) {
 	}
 }
 
-func TestWriteTokensKeepsTheRest(t *testing.T) {
-	t.Parallel()
-	shipped, err := os.ReadFile("../../../local_config.default.toml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := writeFile(t, string(shipped))
-	if err := WriteTokens(file, "tok", "sec"); err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := strings.NewReplacer(`tracker_oauth_token = ""`, `tracker_oauth_token = "tok"`,
-		`tracker_oauth_secret = ""`, `tracker_oauth_secret = "sec"`).Replace(string(shipped))
-	if string(got) != want {
-		t.Errorf("shipped file with tokens: got\n%s\nwant\n%s", got, want)
-	}
-	c, err := Load(file, true, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c.TrackerOAuthToken != "tok" || c.TrackerOAuthSecret != "sec" {
-		t.Error("read back: got other tokens than were written")
-	}
-}
-
 func TestWriteTokensThroughLinks(t *testing.T) {
 	t.Parallel()
 	for _, exists := range []bool{true, false} {
@@ -611,13 +535,12 @@ func TestWriteTokensThroughLinks(t *testing.T) {
 
 func TestWriteTokensRefuses(t *testing.T) {
 	t.Parallel()
-	tests := []struct{ name, doc, want string }{
+	for _, tt := range []struct{ name, doc, want string }{
 		{"not TOML", "listen\ndata_dir = 'x'\n", "line 1 is not TOML; correct it first"},
 		{"table", "[a]\nb = 1\n", "line 1 begins a table; every key must be at the top level"},
 		{"array", "tracker_oauth_token = [1]\n", "line 1: tracker_oauth_token is not a text; correct it first"},
 		{"inline table", "tracker_oauth_token = {a = 1}\n", "line 1: tracker_oauth_token is not a text; correct it first"},
-	}
-	for _, tt := range tests {
+	} {
 		file := writeFile(t, tt.doc)
 		err := WriteTokens(file, "tok-hidden", "sec-hidden")
 		if err == nil || err.Error() != file+": "+tt.want {
