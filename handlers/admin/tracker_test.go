@@ -224,7 +224,7 @@ func TestTrackerFromConfiguration(t *testing.T) {
 	site.Tracker.Fail(trackertest.OpMe, trackertest.ExpiredToken)
 	c.Post(handlertest.TrackerPath+"/forget", nil).WantRedirect(http.StatusSeeOther, handlertest.TrackerPath)
 	c.Get(handlertest.TrackerPath).WantText("#flash", "This instance stays connected").WantText("main", "Connected").
-		WantText("#forget ~ form button", "Remove token from the database")
+		WantText("#disconnect ~ form button", "Remove token from the database")
 	c.Post(handlertest.TrackerPath+"/check", nil).Want(http.StatusServiceUnavailable).WantText("#tracker-problem",
 		"Expired token").WantText("main", "No longer accepted")
 }

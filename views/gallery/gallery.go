@@ -67,8 +67,9 @@ func list(s layout.Shell, bugs []bugsview.BugPart) problemsview.ListPage {
 		Types:    []string{"Crash", "KernelOops"},
 		Machines: []string{"amd64", "arm64"}, First: 1, Size: 50, IngestURL: "http://localhost:8081",
 		Tracker: "Launchpad",
-		Saved: []crash.SavedSearch{{Name: "SRU watch", Path: "/?period=week", OwnerID: s.User.ID, Shared: true},
-			{Name: "Unfiled, more than 5 machines", Path: "/?period=month&state=none", Owner: "bob", OwnerID: 99, Shared: true}},
+		Saved: []crash.SavedSearch{{ID: 1, Name: "SRU watch", Path: "/?period=week", OwnerID: s.User.ID, Shared: true},
+			{ID: 2, Name: "Unfiled, more than 5 machines", Path: "/?period=month&state=none",
+				Owner: "bob", OwnerID: 99, Shared: true}},
 	}
 	for i, bug := range bugs {
 		b := bucket(i)

@@ -86,17 +86,18 @@ func reportList() problemsview.ReportList {
 	return l
 }
 
-// named returns n problems of a package.
-func named(n int) []problemsview.PackageProblem {
+// named returns n problems of a package, for a table of the page.
+func named(n int, table string) []problemsview.PackageProblem {
 	all := make([]problemsview.PackageProblem, n)
 	for i := range all {
 		b := bucket(i)
 		all[i] = problemsview.PackageProblem{Bucket: b, First: b.First(), Last: b.Last(), Count: int64(n - i),
 			Package: "tidewatch",
-			Spark:   layout.NewSparkline([]int64{0, 2, 1, int64(i), 5}, now)}
+			Spark:   layout.NewSparkline([]int64{0, 2, 1, int64(i), 5}, now),
+			Bug:     bugsview.BugPart{Bucket: b.ID, Copy: table}}
 		if i%2 == 1 {
 			all[i].Bug = bugsview.BugPart{
-				Bucket: bucket(i).ID, State: bugsview.BugLinked,
+				Bucket: b.ID, Copy: table, State: bugsview.BugLinked,
 				Bug:    crash.Bug{Number: 2101233, URL: "https://bugs.launchpad.net/bugs/2101233"},
 				Status: crash.Status{Word: crash.StateRegression},
 			}
@@ -108,7 +109,7 @@ func named(n int) []problemsview.PackageProblem {
 func pkg(user crash.User) problemsview.PackagePage {
 	page := problemsview.PackagePage{
 		Shell: shell("tidewatch", user), Name: "tidewatch", Days: 91, Binaries: []string{"tidewatch-data", "libtide2"},
-		Problems: named(5),
+		Problems: named(5, ""),
 		Follow:   problemsview.FollowPart{Follow: crash.Follow{Kind: crash.FollowPackage, Name: "tidewatch"}, On: true},
 	}
 	counts := []crash.DayCount{{Day: now.AddDate(0, 0, -20), Release: releases[1], Reports: 40},
@@ -125,11 +126,11 @@ func pkg(user crash.User) problemsview.PackagePage {
 		active[releases[1]], active[releases[2]] = append(active[releases[1]], 900), append(active[releases[2]], 3)
 	}
 	for i, rate := range stats.RateVersions(spans, active, day(-90)) {
-		page.Versions = append(page.Versions, problemsview.PackageVersion{VersionRate: rate, Old: i < 3, New: named(i * 8),
-			Gone: named(30 * (i % 2))})
+		page.Versions = append(page.Versions, problemsview.PackageVersion{VersionRate: rate, Old: i < 3, New: named(i*8, ""),
+			Gone: named(30*(i%2), "")})
 	}
 	if user.ID != 0 {
-		page.Problems, page.More = named(50), 4200
+		page.Problems, page.More = named(50, ""), 4200
 	}
 	return page
 }
@@ -189,7 +190,7 @@ func release(machines int64) problemsview.ReleasePage {
 	page.SameAge = &problemsview.SameAge{Age: 200, Days: 28, Now: stats.NewMachineRate(2240, 112000),
 		Then: stats.NewMachineRate(3000, 90000)}
 	page.Reports, page.Problems, page.MachineDays = 2240, 90, 112000
-	page.Worst, page.New, page.Regressions = named(20), named(8), named(3)
+	page.Worst, page.New, page.Regressions = named(20, ""), named(8, "new"), named(3, "regressions")
 	page.Packages = []problemsview.ReleasePackage{{Name: "tidewatch", Reports: 900, Problems: 20,
 		Rate: stats.NewMachineRate(900, 112000)}, {Name: "quillpad", Reports: 1, Problems: 1,
 		Rate: stats.NewMachineRate(1, 112000)}}

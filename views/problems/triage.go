@@ -70,10 +70,11 @@ type ManualView struct {
 	Now       time.Time
 }
 
-func (v ManualView) undo(t crash.Mark) layout.PostFormArgs {
-	return layout.PostFormArgs{ID: "undo-triage-" + strconv.FormatInt(t.ID, 10), Action: PathUndoTriage,
-		CSRFToken: v.CSRFToken,
-		Class:     "inline", Part: true, Target: layout.StatusTarget, Swap: layout.Morph}
+// undo returns the form that undoes an entry, which has a line for each of its releases.
+func (v ManualView) undo(t crash.Mark, release crash.Release) layout.PostFormArgs {
+	return layout.PostFormArgs{ID: "undo-triage-" + strconv.FormatInt(t.ID, 10) +
+		strings.ReplaceAll(string(release), " ", "-"), Action: PathUndoTriage, CSRFToken: v.CSRFToken,
+		Class: "inline", Part: true, Target: layout.StatusTarget, Swap: layout.Morph}
 }
 
 func (v ManualView) muteAction() string {

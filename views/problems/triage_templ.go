@@ -262,7 +262,7 @@ func manualLine(v ManualView, t crash.Mark, word, sentence, undo string) templ.C
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = manualAuthor(v, t, undo).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = manualAuthor(v, t, "", undo).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -357,7 +357,7 @@ func manualFix(v ManualView, f crash.ManualFix) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = manualAuthor(v, f.By, "Undo").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = manualAuthor(v, f.By, f.Release, "Undo").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -370,7 +370,7 @@ func manualFix(v ManualView, f crash.ManualFix) templ.Component {
 }
 
 // manualAuthor says who decided, when and why, with a button to undo it.
-func manualAuthor(v ManualView, t crash.Mark, undo string) templ.Component {
+func manualAuthor(v ManualView, t crash.Mark, release crash.Release, undo string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -482,7 +482,7 @@ func manualAuthor(v ManualView, t crash.Mark, undo string) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = layout.PostForm(v.undo(t)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = layout.PostForm(v.undo(t, release)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
