@@ -208,9 +208,7 @@ func TestRootActsAsOwner(t *testing.T) {
 	if postTo(t, addresses["ingest_listen"], "machine", crashtest.Native()) != 200 {
 		t.Error("the server of root accepts no report")
 	}
-	if status := server.terminate(); status != exitOK {
-		t.Errorf("serve: got status %d\n%s", status, server.said)
-	}
+	server.stops()
 	for _, dir := range []string{data, backups} {
 		err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 			if err != nil {

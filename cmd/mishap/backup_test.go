@@ -34,7 +34,6 @@ import (
 	"mishap/db/dbtest"
 	"mishap/db/embedded"
 	"mishap/db/upkeep"
-	"mishap/tracker/trackertest"
 )
 
 // backUp writes a backup with the program and returns its folder.
@@ -48,8 +47,7 @@ func backUp(t *testing.T, environ []string, folder string, args ...string) strin
 	return r.Path
 }
 
-// TestBackupUnderLoad backs up while reports arrive. The restored state is consistent, equals the
-// manifest, and files nothing before it was compared with the tracker.
+// TestBackupUnderLoad backs up while reports arrive. The restored state is consistent, and equals the manifest.
 func TestBackupUnderLoad(t *testing.T) {
 	t.Parallel()
 	p := prepare(t)
@@ -73,36 +71,12 @@ func TestBackupUnderLoad(t *testing.T) {
 
 	wantOutput(t, p.environ, []string{"restore", "--verify", dir}, ", 0 differences", "The backup is good.")
 
-	// The bug is filed after the backup, so the restored database does not know it.
-	bug := p.tracker.Add(trackertest.Bug{Title: "tidewatch crashed", Reporter: "practice-person", Package: "tidewatch",
-		Description: "It crashed.\n\nhttp://localhost:8080" + p.bucket.Path() + "\n"})
-	unknown := crash.BucketIDOf("not here")
-	p.tracker.Add(trackertest.Bug{Title: "elsewhere", Reporter: "practice-person",
-		Description: "It crashed.\n\nhttp://localhost:8080" + unknown.Path() + "\n"})
 	url := dbtest.Empty(t)
 	mustRun(t, p.environ, "restore", dir, "--database-url", url)
 	wantRefusal(t, p.environ, "not empty", "restore", dir, "--database-url", url)
-	store := dbtest.Open(t, url)
-	restored, err := bugs.New(store).Restored(t.Context())
+	restored, err := bugs.New(dbtest.Open(t, url)).Restored(t.Context())
 	if err != nil || restored.At.IsZero() || restored.BackupTaken.IsZero() {
 		t.Fatalf("got %+v, %v, want a restored database", restored, err)
-	}
-	filing, _, err := bugs.New(store).RequestFiling(t.Context(), crash.Intent{Bucket: p.bucket, Target: "/ubuntu",
-		Title: "t", Description: "d", Marker: "m"}, crash.Filing{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if claim, err := bugs.New(store).ClaimFiling(t.Context(), filing.ID, crash.OwnAccount{}); err != nil ||
-		claim.Step != crash.StepNone {
-		t.Errorf("claim in a restored database: got %q, %v, want nothing", claim.Step, err)
-	}
-	environ := append(p.environ, "MISHAP_DATABASE_URL="+url)
-	wantOutput(t, environ, []string{"filings", "reconcile", "--apply"}, "bugs are filed again")
-	if b, err := store.Bucket(t.Context(), p.bucket); err != nil || b.Bug.Number != bug {
-		t.Errorf("got bug %d, %v, want %d", b.Bug.Number, err, bug)
-	}
-	if restored, err := bugs.New(store).Restored(t.Context()); err != nil || !restored.At.IsZero() {
-		t.Errorf("after reconciling: got %+v, %v, want nothing pending", restored, err)
 	}
 }
 
@@ -197,9 +171,7 @@ func TestRestorePrivate(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(from, name)), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(from, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, filepath.Join(from, name), text)
 	}
 	dir := backUp(t, environ, t.TempDir(), "--blobs")
 	wantRefusal(t, environ, "is not empty", "restore", dir, "--data-dir", from)
@@ -522,9 +494,7 @@ func TestMoreBaseBackupOfOwnServer(t *testing.T) {
 	}
 
 	access := filepath.Join(filepath.Dir(u.Query().Get("host")), "data", "pg_hba.conf")
-	if err := os.WriteFile(access, []byte("local all all trust\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, access, "local all all trust\n")
 	dbtest.Exec(t, admin, `select pg_reload_conf()`)
 	eventually(t, "the server refuses replication", func() bool {
 		status, _, stderr := mishap(t, environ, "backup", folder, "--method=base")

@@ -135,33 +135,21 @@ func dataDir(t *testing.T) string {
 
 func TestUsage(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
-		name string
-		args []string
-		want string // on the standard error
-	}{
-		{"no command", nil, "mishap needs one of the commands above"},
-		{"unknown command", []string{"frobnicate"}, `unknown command "frobnicate" for "mishap"`},
-		{"unknown flag", []string{"version", "--frobnicate"}, "unknown flag: --frobnicate"},
-		{"argument too many", []string{"version", "x"}, `unknown command "x" for "mishap version"`},
-		{"user alone", []string{"user"}, "mishap user needs one of the commands above"},
-		{"user unknown", []string{"user", "frobnicate"}, `unknown command "frobnicate" for "mishap user"`},
-		{"no name", []string{"user", "add", "--role=viewer"}, "accepts 1 arg(s), received 0"},
-		{"no role", []string{"user", "add", "ada"}, "--role is missing: viewer, triager or admin"},
-		{"no such role", []string{"user", "add", "ada", "--role=king"}, `"king" is not a role`},
-		{"no terminal", []string{"user", "password", "ada"}, "give it with --password-stdin"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			status, _, stderr := runIn(t.Context(), strings.NewReader(""), nil, tt.args...)
-			if status != exitUsage {
-				t.Errorf("status: got %d, want %d", status, exitUsage)
-			}
-			if !strings.Contains(stderr, tt.want) || !strings.Contains(stderr, `--help" shows the usage.`) {
-				t.Errorf("standard error: got %q, want %q and a reference to the help", stderr, tt.want)
-			}
-		})
+	for args, want := range map[string]string{
+		"":                         "mishap needs one of the commands above",
+		"frobnicate":               `unknown command "frobnicate" for "mishap"`,
+		"version --frobnicate":     "unknown flag: --frobnicate",
+		"version x":                `unknown command "x" for "mishap version"`,
+		"user":                     "mishap user needs one of the commands above",
+		"user frobnicate":          `unknown command "frobnicate" for "mishap user"`,
+		"privacy nothing":          "unknown command",
+		"user add --role=viewer":   "accepts 1 arg(s), received 0",
+		"user add ada":             "--role is missing: viewer, triager or admin",
+		"user add ada --role=king": `"king" is not a role`,
+		"user password ada":        "give it with --password-stdin",
+		"serve --only both":        `--only: expected web, ingest or symbols, got "both"`,
+	} {
+		runSteps(t, nil, step{args, exitUsage, want + ` … --help" shows the usage.`})
 	}
 }
 
@@ -196,12 +184,8 @@ func TestHelp(t *testing.T) {
 func TestConfigMistakesStopACommand(t *testing.T) {
 	t.Parallel()
 	file := configFile(t, "lisen = 1\nallow_bug_filing = 3\n")
-	status, _, stderr := runIn(t.Context(), nil, nil, "user", "list", "--config", file)
-	want := file + ":1: lisen: unknown key; did you mean listen?\n" + file + ":2: allow_bug_filing: expected true or " +
-		"false, got 3\n"
-	if status != exitFailed || stderr != want {
-		t.Errorf("got status %d and %q, want 1 and %q", status, stderr, want)
-	}
+	wantRefusal(t, nil, file+":1: lisen: unknown key; did you mean listen?\n"+
+		file+":2: allow_bug_filing: expected true or false, got 3\n", "user", "list", "--config", file)
 }
 
 func TestUserCommands(t *testing.T) {
@@ -242,13 +226,18 @@ func TestUserCommands(t *testing.T) {
 	}...)
 }
 
+func writeFile(t *testing.T, name, content string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // configFile writes a configuration file into its own folder.
 func configFile(t *testing.T, content string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "local_config.toml")
-	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, file, content)
 	return file
 }
 
@@ -258,30 +247,20 @@ func TestManualPages(t *testing.T) {
 	t.Parallel()
 	const commented = "../../local_config.default.toml"
 	dir := t.TempDir()
-	if status, _, stderr := runIn(t.Context(), nil, nil, "man", dir, commented); status != exitOK {
-		t.Fatal(stderr)
-	}
+	mustRun(t, nil, "man", dir, commented)
 	pages, err := filepath.Glob(filepath.Join(dir, "mishap*.1"))
 	if err != nil || len(pages) < 30 {
 		t.Fatalf("got %d pages, %v", len(pages), err)
 	}
-	read := func(path string) string {
-		t.Helper()
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
-	}
 	for _, page := range pages {
-		text := read(page)
+		text := readFile(t, page)
 		for _, section := range []string{"NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "FILES", "ENVIRONMENT"} {
 			if strings.Count(text, "\n.SH "+section+"\n") != 1 {
 				t.Errorf("%s: got not one section %s", filepath.Base(page), section)
 			}
 		}
 	}
-	page, file := read(filepath.Join(dir, "mishap.toml.5")), read(commented)
+	page, file := readFile(t, filepath.Join(dir, "mishap.toml.5")), readFile(t, commented)
 	for _, section := range []string{"NAME", "SYNOPSIS", "DESCRIPTION", "KEYS", "FILES", "ENVIRONMENT", "SEE ALSO"} {
 		if strings.Count(page, "\n.SH "+section+"\n") != 1 {
 			t.Errorf("mishap.toml.5: got not one section %s", section)
@@ -425,12 +404,8 @@ func TestGate(t *testing.T) {
 func crashFileWith(t *testing.T, address, more string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "tiny"+address+".crash")
-	err := os.WriteFile(file, []byte("ProblemType: Crash\nArchitecture: amd64\nPackage: tide 1.0\nSignal: 11\n"+
-		"ExecutablePath: /usr/bin/tiny\nStacktraceAddressSignature: /usr/bin/tiny:11:/usr/bin/tiny+"+address+"\n"+more),
-		0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, file, "ProblemType: Crash\nArchitecture: amd64\nPackage: tide 1.0\nSignal: 11\n"+
+		"ExecutablePath: /usr/bin/tiny\nStacktraceAddressSignature: /usr/bin/tiny:11:/usr/bin/tiny+"+address+"\n"+more)
 	return file
 }
 
@@ -456,8 +431,7 @@ func TestImportCores(t *testing.T) {
 		crashFileWith(t, "1", packed("CoreDump", "another core of the first problem")+"ProcStatus: other\n"),
 	}
 	for _, core := range []string{"wanted", "never"} {
-		args := append([]string{"import", noConfig(t)}, files...)
-		status, stdout, stderr := runIn(t.Context(), nil, append(environ, "MISHAP_CORES="+core), args...)
+		status, stdout, stderr := mishap(t, append(environ, "MISHAP_CORES="+core), append([]string{"import"}, files...)...)
 		wantOut, want := "4 stored, 0 known already, 0 refused.\n", []string{"2 cores stored.\n",
 			"tiny1.crash: 1 field dropped (not text, or too large): Picture\n",
 			"tiny3.crash: without its core: The report needs none",

@@ -408,12 +408,8 @@ func TestBrowserConnectTracker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"# mine\n", "# the environment wins\n", "tracker_oauth_token = \"",
-		"tracker_oauth_secret = \""} {
-		if !strings.Contains(string(doc), want) {
-			t.Errorf("configuration file: got %q, want %q in it", doc, want)
-		}
-	}
+	wantTexts(t, string(doc), "# mine\n", "# the environment wins\n", "tracker_oauth_token = \"",
+		"tracker_oauth_secret = \"")
 	if strings.Contains(string(doc), `tracker_oauth_token = ""`) {
 		t.Errorf("configuration file: got %q, want a token in it", doc)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -111,13 +112,19 @@ func (f *fleet) more(n int) {
 	eventually(f.t, fmt.Sprint(n, " more reports are acknowledged"), func() bool { return len(f.acknowledged()) >= want })
 }
 
-// gap returns the longest time without an acknowledgement since a given time.
-func (f *fleet) gap(since time.Time) (longest time.Duration) {
-	last := since
+// times returns when reports were acknowledged.
+func (f *fleet) times() (all []time.Time) {
 	for _, a := range f.acknowledged() {
-		if a.at.After(since) {
-			longest = max(longest, a.at.Sub(last))
-			last = a.at
+		all = append(all, a.at)
+	}
+	return all
+}
+
+// longestGap returns the longest time between some times after a given one.
+func longestGap(last time.Time, times []time.Time) (longest time.Duration) {
+	for _, at := range times {
+		if at.After(last) {
+			longest, last = max(longest, at.Sub(last)), at
 		}
 	}
 	return longest
@@ -190,18 +197,11 @@ func (v *visitor) visit(ctx context.Context, client *http.Client, path string) {
 	}
 }
 
-// gap returns the longest time without a complete page since a given time.
-func (v *visitor) gap(since time.Time) (longest time.Duration) {
+// seen returns when complete pages came.
+func (v *visitor) seen() []time.Time {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	last := since
-	for _, at := range v.good {
-		if at.After(since) {
-			longest = max(longest, at.Sub(last))
-			last = at
-		}
-	}
-	return longest
+	return slices.Clone(v.good)
 }
 
 // report fails the test if there were bad answers.
@@ -218,11 +218,6 @@ func (v *visitor) report() {
 // more waits for the next page.
 func (v *visitor) more() {
 	v.t.Helper()
-	count := func() int {
-		v.mu.Lock()
-		defer v.mu.Unlock()
-		return len(v.good)
-	}
-	want := count() + 2 // the first request may have begun before
-	eventually(v.t, "pages are there again", func() bool { return count() >= want })
+	want := len(v.seen()) + 2 // the first request may have begun before
+	eventually(v.t, "pages are there again", func() bool { return len(v.seen()) >= want })
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -37,8 +35,8 @@ type failover struct {
 func TestMoreFailover(t *testing.T) {
 	t.Parallel()
 	f := startFailover(t)
-	rounds, hard := failoverRounds(t)
-	for range rounds {
+	hard := kills(t) > 0
+	for range max(1, kills(t)/50) {
 		f.event("kill", func() { f.pair.KillPrimary(); f.pair.Promote() })
 		f.compareLists()
 		if !hard {
@@ -56,20 +54,6 @@ func TestMoreFailover(t *testing.T) {
 		f.pair.AddStandby()
 	}
 	f.finish()
-}
-
-// failoverRounds returns the number of repetitions. "make hard" sets more than one small round.
-func failoverRounds(t *testing.T) (rounds int, hard bool) {
-	t.Helper()
-	text := os.Getenv("MISHAP_TEST_KILLS")
-	if text == "" {
-		return 1, false
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatalf("MISHAP_TEST_KILLS: %v", err)
-	}
-	return max(1, n/50), true
 }
 
 func startFailover(t *testing.T) *failover {
@@ -115,9 +99,9 @@ func (f *failover) event(name string, happen func()) {
 	}
 	pages := time.Duration(0)
 	for _, v := range f.visitors {
-		pages = max(pages, v.gap(began))
+		pages = max(pages, longestGap(began, v.seen()))
 	}
-	f.t.Logf("%s: no report accepted for %.1f s, no page for %.1f s", name, f.fleet.gap(began).Seconds(),
+	f.t.Logf("%s: no report accepted for %.1f s, no page for %.1f s", name, longestGap(began, f.fleet.times()).Seconds(),
 		pages.Seconds())
 }
 

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -32,9 +31,7 @@ func TestReleaseFiles(t *testing.T) {
 	const header = "version,codename,series,created,release,eol\n"
 	write := func(name, text string) string {
 		file := filepath.Join(dir, name)
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, file, text)
 		return file
 	}
 	newer := write("newer.csv", header+"31.10,Zealous Zebra,zealous,2031-04-24,2031-10-16,2032-07-15\n")
@@ -101,10 +98,8 @@ func TestMoreSharedSymbols(t *testing.T) {
 	if status, stderr := add(configOf(blobstest.Secret)); status != exitOK {
 		t.Fatalf("symbols add: got %d, %s", status, stderr)
 	}
-	var state string
-	err := dbtest.Open(t, database).Pool.QueryRow(t.Context(), "select state from symbol_jobs").Scan(&state)
-	if err != nil || state != "queued" {
-		t.Errorf("the job of another machine that waits for a file: got %s, %v; want it queued", state, err)
+	if state := scan[string](t, dbtest.Open(t, database), "select state from symbol_jobs"); state != "queued" {
+		t.Errorf("the job of another machine that waits for a file: got %s; want it queued", state)
 	}
 	other := configOf(blobstest.Secret)
 	for _, origin := range []string{"shared files", "cache (shared files)"} {
@@ -176,11 +171,7 @@ func TestBackgroundLoop(t *testing.T) {
 	if runs != 3 {
 		t.Errorf("got %d runs, want 3", runs)
 	}
-	for _, want := range []string{"no steam", "panic: boiler", "intake_test.go", "sound-horn"} {
-		if !strings.Contains(said.String(), want) {
-			t.Errorf("log: got %s, want %q in it", said, want)
-		}
-	}
+	wantTexts(t, said.String(), "no steam", "panic: boiler", "intake_test.go", "sound-horn")
 	if strings.Contains(said.String(), "in the middle") {
 		t.Error("log: got the error of a run that was cancelled by stopping")
 	}

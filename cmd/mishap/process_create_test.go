@@ -175,9 +175,7 @@ func TestKillDuringCreate(t *testing.T) {
 			if status, body := s.create(p.signature); status != http.StatusOK || !strings.Contains(body, `"state":"filed"`) {
 				t.Errorf("Create afterwards: got %d and %q, want 200 and the bug", status, body)
 			}
-			if status := server.terminate(); status != exitOK {
-				t.Errorf("serve: got status %d; it printed\n%s", status, server.said)
-			}
+			server.stops()
 			checkHidden(t, server.said.String(), p.environ)
 		})
 	}
@@ -221,6 +219,15 @@ func newNotifyFixture(t *testing.T) *notifyFixture {
 	dbtest.Exec(t, f.url, `insert into mail_settings (user_id, address, confirmed) values ($1, 'fay@example.org', now())`,
 		u.ID)
 	return f
+}
+
+// scan returns the value of a query for one.
+func scan[T any](t *testing.T, store *db.Store, sql string, args ...any) (value T) {
+	t.Helper()
+	if err := store.Pool.QueryRow(t.Context(), sql, args...).Scan(&value); err != nil {
+		t.Fatal(err)
+	}
+	return value
 }
 
 // mails returns how often the relay has accepted each mail: by subject, and by Message-ID.
@@ -282,13 +289,8 @@ func TestKilledWhileMailing(t *testing.T) {
 			release()
 			f.forget(t)
 			serveProcess(t, f.environ, "--only", "web")
-			var left int
 			eventually(t, "no mail waits", func() bool {
-				if err := f.store.Pool.QueryRow(t.Context(),
-					`select $1 - count(*) filter (where state = 'sent') from mails`, events).Scan(&left); err != nil {
-					t.Fatal(err)
-				}
-				return left == 0
+				return scan[int](t, f.store, `select count(*) from mails where state = 'sent'`) == events
 			})
 			repeated := 0
 			subjects, ids := f.mails(t)
@@ -340,13 +342,9 @@ func TestKilledWhileEvaluatingRules(t *testing.T) {
 		}
 		server, _ := serveProcess(t, f.environ, "--only", "web")
 		eventually(t, "the evaluation writes to "+table, func() bool {
-			var waits bool
-			if err := f.store.Pool.QueryRow(t.Context(), `select exists (select from pg_locks where not granted and
+			return scan[bool](t, f.store, `select exists (select from pg_locks where not granted and
 				database = (select oid from pg_database where datname = current_database())
-				and relation = $1::regclass)`, table).Scan(&waits); err != nil {
-				t.Fatal(err)
-			}
-			return waits
+				and relation = $1::regclass)`, table)
 		})
 		server.kill()
 		if err := lock.Rollback(t.Context()); err != nil {
@@ -357,13 +355,9 @@ func TestKilledWhileEvaluatingRules(t *testing.T) {
 	for range 2 {
 		serveProcess(t, f.environ, "--only", "web")
 	}
-	// number returns the result of a query for one number.
-	number := func(sql string) (n int) {
+	number := func(sql string) int {
 		t.Helper()
-		if err := f.store.Pool.QueryRow(t.Context(), sql).Scan(&n); err != nil {
-			t.Fatal(err)
-		}
-		return n
+		return scan[int](t, f.store, sql)
 	}
 	eventually(t, "everything is evaluated and mailed", func() bool {
 		return number(`select c.round - p.round from rule_progress as p, counting as c`) == 0 &&

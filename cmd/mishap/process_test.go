@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	bin "encoding/binary"
@@ -182,6 +183,14 @@ func (p *process) terminate() int {
 	return p.status()
 }
 
+// stops sends SIGTERM to a server, which must end well.
+func (p *process) stops() {
+	p.t.Helper()
+	if status := p.terminate(); status != exitOK {
+		p.t.Errorf("serve: got status %d, want %d; it printed\n%s", status, exitOK, p.said)
+	}
+}
+
 // status waits for the end of the process and returns its exit status.
 func (p *process) status() int {
 	p.t.Helper()
@@ -274,9 +283,7 @@ func TestTermFinishesAcceptedReports(t *testing.T) {
 		})
 	}
 	eventually(t, "200 reports are acknowledged", func() bool { return acknowledged.Load() >= 200 })
-	if status := p.terminate(); status != exitOK {
-		t.Errorf("serve: got status %d, want %d; it printed\n%s", status, exitOK, p.said)
-	}
+	p.stops()
 	machines.Wait()
 	rows, err := problems.New(dbtest.Open(t, database)).SystemReports(t.Context(), "machine", [16]byte{}, 1_000_000)
 	if err != nil {
@@ -302,11 +309,8 @@ func TestServeOnly(t *testing.T) {
 				t.Errorf("--only %s: %s: got status %d, want it open: %t", tt.only, key, status, want)
 			}
 		}
-		if status := p.terminate(); status != exitOK {
-			t.Errorf("--only %s: got status %d, want %d", tt.only, status, exitOK)
-		}
+		p.stops()
 	}
-	wantStatus(t, nil, exitUsage, `--only: expected web, ingest or symbols, got "both"`, "serve", "--only", "both")
 }
 
 // TestPrivateDatabaseIsShared checks that commands use the private PostgreSQL of a running server,
@@ -336,9 +340,7 @@ func TestPrivateDatabaseIsShared(t *testing.T) {
 		"<span>2 reports</span>") {
 		t.Errorf("front page: got %q, want the 2 acknowledged reports, the repeated one counted once", page)
 	}
-	if status := p.terminate(); status != exitOK {
-		t.Errorf("serve: got status %d, want %d; it printed\n%s", status, exitOK, p.said)
-	}
+	p.stops()
 }
 
 func TestPortInUse(t *testing.T) {
@@ -369,8 +371,7 @@ func TestSecretsNeverComeOut(t *testing.T) {
 		"setup-oauth-token"} {
 		environ := trackerEnviron(tr, "MISHAP_LISTEN=127.0.0.1:0", "MISHAP_INGEST_LISTEN=127.0.0.1:0",
 			"MISHAP_OPS_LISTEN=127.0.0.1:0")
-		status, stdout, stderr := runIn(t.Context(), strings.NewReader(""), environ, append(strings.Fields(args), "--config",
-			file)...)
+		status, stdout, stderr := mishap(t, environ, append(strings.Fields(args), "--config", file)...)
 		if status != exitFailed {
 			t.Errorf("%s: got status %d, want %d", args, status, exitFailed)
 		}
@@ -383,18 +384,14 @@ func TestSecretsNeverComeOut(t *testing.T) {
 	}
 }
 
-// killRounds returns how often to kill the server and its PostgreSQL. "make hard" sets a higher
-// number.
-func killRounds(t *testing.T) int {
+// kills returns how many kills "make hard" wants, or 0.
+func kills(t *testing.T) int {
 	t.Helper()
-	if text := os.Getenv("MISHAP_TEST_KILLS"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatalf("MISHAP_TEST_KILLS: %v", err)
-		}
-		return max(4, n/10)
+	n, err := strconv.Atoi(cmp.Or(os.Getenv("MISHAP_TEST_KILLS"), "0"))
+	if err != nil {
+		t.Fatalf("MISHAP_TEST_KILLS: %v", err)
 	}
-	return 4
+	return n
 }
 
 // TestKillUnderLoad repeatedly kills the server, its PostgreSQL or both with SIGKILL while reports
@@ -406,7 +403,7 @@ func TestKillUnderLoad(t *testing.T) {
 	p, addresses := serveProcess(t, environ, "--only", "ingest")
 	m := &fleet{t: t, ingest: []string{addresses["ingest_listen"]}}
 	m.start(8)
-	for round := range killRounds(t) {
+	for round := range max(4, kills(t)/10) {
 		m.more(60)
 		if round%2 == 0 {
 			killPostgreSQL(t, dir)
@@ -423,9 +420,7 @@ func TestKillUnderLoad(t *testing.T) {
 	if m.refused > 0 {
 		t.Errorf("got %d permanent refusals, want none", m.refused)
 	}
-	if status := p.terminate(); status != exitOK {
-		t.Errorf("serve: got status %d; it printed\n%s", status, p.said)
-	}
+	p.stops()
 	wantOutput(t, environ, []string{"check", "--all"}, fmt.Sprintf(" %d reports", len(m.acknowledged())), " 0 differences")
 }
 

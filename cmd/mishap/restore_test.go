@@ -37,6 +37,29 @@ func publish(t *testing.T, store *db.Store, title string, user, endpoint int64) 
 	}
 }
 
+// addHook adds an endpoint that gets everything.
+func addHook(t *testing.T, store *db.Store, address string) (id int64) {
+	t.Helper()
+	hook := crash.Endpoint{Kind: crash.EndpointWebhook, Name: "hook", Address: crash.Secret(address),
+		Secret: webhook.NewSecret(), PerMinute: 600}
+	if wrong := webhook.CheckSettings(&hook, true); len(wrong) > 0 {
+		t.Fatal(wrong)
+	}
+	id, err := events.New(store).AddEndpoint(t.Context(), hook, "ada")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// ownAccount connects the own account of the triager to the tracker.
+func (p *prepared) ownAccount(t *testing.T) {
+	t.Helper()
+	dbtest.Exec(t, p.url, `insert into own_tracker_accounts
+		(user_id, tracker_url, consumer_key, account, token, secret_sealed, context, connected)
+		values (1, $1, 'mishap', 'tess-lp', 't', '', '', now())`, p.tracker.URL)
+}
+
 // regression stores a problem that was reported in the version that has the fix, and its bug.
 func (p *prepared) regression(t *testing.T) (bug int64) {
 	t.Helper()
@@ -80,21 +103,9 @@ func TestRestoreRepeatsNothing(t *testing.T) {
 	regression := p.regression(t)
 	const user = 1
 	dbtest.Exec(t, p.url, `insert into mail_settings (user_id, address, confirmed) values (1, 'tess@example.org', now())`)
-	dbtest.Exec(t, p.url, `
-		insert into own_tracker_accounts
-			(user_id, tracker_url, consumer_key, account, token, secret_sealed, context, connected)
-		select 1, tracker_url, consumer_key, 'tess-lp', 't', '', '', now() from (values ('`+p.tracker.URL+`', 'mishap'))
-			as v (tracker_url, consumer_key)`)
-	hook := crash.Endpoint{Kind: crash.EndpointWebhook, Name: "hook", Address: crash.Secret(receiver.URL),
-		Secret: webhook.NewSecret(), PerMinute: 600}
-	if wrong := webhook.CheckSettings(&hook, true); len(wrong) > 0 {
-		t.Fatal(wrong)
-	}
-	var err error
-	if hook.ID, err = events.New(p.store).AddEndpoint(t.Context(), hook, "ada"); err != nil {
-		t.Fatal(err)
-	}
-	publish(t, p.store, "before the backup", user, hook.ID)
+	p.ownAccount(t)
+	hook := addHook(t, p.store, receiver.URL)
+	publish(t, p.store, "before the backup", user, hook)
 	marker := "http://localhost:8080" + p.bucket.Path()
 	if _, _, err := bugs.New(p.store).RequestFiling(t.Context(), crash.Intent{Bucket: p.bucket, Target: "/ubuntu",
 		Title: "tidewatch crashed", Description: "It crashed.\n\n" + marker + "\n", Marker: marker},
@@ -129,10 +140,7 @@ func TestRestoreRepeatsNothing(t *testing.T) {
 	const all = "3 bugs, 1 comments, 1 mails, 1 webhooks"
 
 	url := dbtest.Empty(t)
-	status, out, stderr := mishap(t, p.environ, "restore", dir, "--database-url", url)
-	if status != exitOK || !strings.Contains(out, "Nothing is filed or sent until") {
-		t.Fatalf("restore: got status %d: %s%s", status, out, stderr)
-	}
+	wantOutput(t, p.environ, []string{"restore", dir, "--database-url", url}, "Nothing is filed or sent until")
 	if left := dbtest.Lines(t, url, `select token, token from sessions`); len(left) > 0 {
 		t.Errorf("got sessions %v, want that the restore has ended them", left)
 	}
@@ -153,10 +161,7 @@ func TestRestoreRepeatsNothing(t *testing.T) {
 	}
 	reconcile := func(want []string, args ...string) {
 		t.Helper()
-		status, out, stderr := mishap(t, environ, append([]string{"filings", "reconcile"}, args...)...)
-		if status != exitOK {
-			t.Fatalf("reconcile: got status %d: %s", status, stderr)
-		}
+		out := mustRun(t, environ, append([]string{"filings", "reconcile"}, args...)...)
 		for _, w := range want {
 			if !strings.Contains(strings.Join(strings.Fields(out), " "), w) {
 				t.Errorf("reconcile %v: got %s, want %q", args, out, w)
@@ -164,7 +169,7 @@ func TestRestoreRepeatsNothing(t *testing.T) {
 		}
 	}
 	store := dbtest.Open(t, url)
-	publish(t, store, "after the restore", user, hook.ID)
+	publish(t, store, "after the restore", user, hook)
 	plan := []string{
 		fmt.Sprintf("comment bug %d - not sent: the bug has it again 1.1-1", regression),
 		"its problem is not in the database by tess",
@@ -179,15 +184,11 @@ func TestRestoreRepeatsNothing(t *testing.T) {
 	const after = "3 bugs, 1 comments, 2 mails, 2 webhooks"
 	eventually(t, "what is new is sent", func() bool { return sent() == after })
 	eventually(t, "the comment counts as sent, the filing as filed and nothing waits", func() bool {
-		var done bool
-		if err := store.Pool.QueryRow(t.Context(), `
+		return scan[bool](t, store, `
 			select exists (select from bug_comments where outcome = 'sent') and exists (select from lost_bugs)
 				and not exists (select from filings where state <> 'filed')
 				and not exists (select from mails where state in ('waiting', 'sending'))
-				and not exists (select from deliveries where state = 'waiting')`).Scan(&done); err != nil {
-			t.Fatal(err)
-		}
-		return done
+				and not exists (select from deliveries where state = 'waiting')`)
 	})
 	if got := sent(); got != after {
 		t.Errorf("in the end: got %s, want %s", got, after)
@@ -199,11 +200,7 @@ func TestRestoreRepeatsNothing(t *testing.T) {
 func TestRestoreOfEarlierState(t *testing.T) {
 	t.Parallel()
 	p := prepare(t)
-	dbtest.Exec(t, p.url, `
-		insert into own_tracker_accounts
-			(user_id, tracker_url, consumer_key, account, token, secret_sealed, context, connected)
-		select 1, tracker_url, consumer_key, 'tess-lp', 't', '', '', now() from (values ('`+p.tracker.URL+`', 'mishap'))
-			as v (tracker_url, consumer_key)`)
+	p.ownAccount(t)
 	earlier := time.Now().UTC().AddDate(0, 0, -10)
 	p.tracker.Add(trackertest.Bug{Title: "by tess", Reporter: "tess-lp", Package: "tidewatch",
 		Created: earlier.AddDate(0, 0, 1), Description: "http://localhost:8080" + p.bucket.Path() + "\n"})

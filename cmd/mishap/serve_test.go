@@ -123,12 +123,8 @@ func TestWarnings(t *testing.T) {
 	var out bytes.Buffer
 	p := &program{environ: []string{"MISHAP_LISTN=x"}}
 	p.warn(t.Context(), c, slog.New(slog.NewTextHandler(&out, nil)))
-	for _, want := range []string{"did you mean MISHAP_LISTEN?", "base_url is http on another machine",
-		"tracker_api_url is http", "chmod 600"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("warnings: got %q, want %q", out.String(), want)
-		}
-	}
+	wantTexts(t, out.String(), "did you mean MISHAP_LISTEN?", "base_url is http on another machine",
+		"tracker_api_url is http", "chmod 600")
 	if got := strings.Count(out.String(), "\n"); got != 4 || strings.Contains(out.String(), "hush") {
 		t.Errorf("warnings: got %d, want 4 without the secret: %q", got, out.String())
 	}
@@ -247,9 +243,7 @@ func TestServeWaitsForPrimary(t *testing.T) {
 	if status := postTo(t, addresses["ingest_listen"], "machine", crashtest.Native()); status != http.StatusOK {
 		t.Errorf("report: got %d, want 200", status)
 	}
-	if status := p.terminate(); status != exitOK {
-		t.Errorf("serve: got status %d, want %d", status, exitOK)
-	}
+	p.stops()
 }
 
 // TestStopWhileWaiting stops an instance that is waiting for its database.
@@ -259,9 +253,7 @@ func TestStopWhileWaiting(t *testing.T) {
 	environ = append(environ, "MISHAP_DATABASE_URL=postgres://"+freeAddress(t)+"/mishap", "MISHAP_DATA_DIR="+t.TempDir())
 	p := start(t, environ, "serve", noConfig(t))
 	p.until("waiting for a PostgreSQL server that accepts writes")
-	if status := p.terminate(); status != exitOK {
-		t.Errorf("serve: got status %d, want %d; it printed\n%s", status, exitOK, p.said)
-	}
+	p.stops()
 }
 
 // TestNoWaitForMistakes starts instances with a database that will never exist. They must not wait
@@ -283,7 +275,7 @@ func TestNoWaitForMistakes(t *testing.T) {
 	} {
 		environ, _ := freeAddresses(t)
 		environ = append(environ, "MISHAP_DATABASE_URL="+address, "MISHAP_DATA_DIR="+t.TempDir())
-		status, _, stderr := runIn(context.WithoutCancel(t.Context()), nil, environ, "serve", noConfig(t))
+		status, _, stderr := mishap(t, environ, "serve")
 		if status != exitFailed || !strings.Contains(stderr, want) || strings.Contains(stderr, "waiting for") {
 			t.Errorf("%s: got status %d and %q, want %d and %q", address, status, stderr, exitFailed, want)
 		}

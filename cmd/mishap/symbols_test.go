@@ -177,9 +177,7 @@ func TestSymboliseRefuses(t *testing.T) {
 	dir := symboltest.TempDir(t)
 	conf := "--config=" + configFile(t, "data_dir = \""+dir+"/data\"\ncore_max_bytes = 5000\n")
 	broken := filepath.Join(dir, "broken.crash")
-	if err := os.WriteFile(broken, []byte("no report"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, broken, "no report")
 	for file, want := range map[string]string{
 		symboltest.Crash(t, "tiny", symboltest.Core(t, "tiny")): "The core is larger than core_max_bytes permits.",
 		symboltest.Crash(t, "text", []byte("this is no core")):  "This is not a core dump: it is not an ELF file.",
@@ -316,9 +314,7 @@ func TestServeSymbolises(t *testing.T) {
 	if got := f.signature(t, report); got != "/usr/bin/tiny:11:parse:row:load:_start" {
 		t.Errorf("got signature %q, want the functions of the program", got)
 	}
-	if status := p.terminate(); status != exitOK {
-		t.Errorf("serve: got status %d; it printed\n%s", status, p.said)
-	}
+	p.stops()
 	if workers, err := f.store.Workers(t.Context()); err != nil || len(workers) != 0 {
 		t.Errorf("got %v, %v; want no instance that symbolises after the stop", workers, err)
 	}
@@ -510,9 +506,7 @@ func addressReport(t *testing.T, stack string) string {
 	text := "ProblemType: Crash\nArchitecture: amd64\nDate: Sun Nov 22 12:00:00 2026\nDistroRelease: Debian 12\n" +
 		"Package: tiny 1.0\nExecutablePath: /usr/bin/tiny\nSignal: 11\nStacktraceAddressSignature: " +
 		symboltest.TinyAddresses(t, stack) + "\n"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, file, text)
 	return file
 }
 

@@ -1,5 +1,3 @@
-//go:build linux
-
 package main
 
 import (
@@ -109,11 +107,7 @@ func TestImportAtTerminal(t *testing.T) {
 	if status := p.status(); status != exitOK {
 		t.Errorf("import: got status %d and %q", status, p.said)
 	}
-	for _, want := range []string{"importing", "2 stored, 0 known already, 0 refused."} {
-		if !strings.Contains(p.said.String(), want) {
-			t.Errorf("import: got %q, want %q in it", p.said, want)
-		}
-	}
+	wantTexts(t, p.said.String(), "importing", "2 stored, 0 known already, 0 refused.")
 }
 
 // TestSetupOAuthTokenScript checks that the script in the root folder runs the command from any
@@ -137,20 +131,11 @@ func TestSetupOAuthTokenScript(t *testing.T) {
 	tr := trackertest.New(t)
 	cmd := exec.CommandContext(t.Context(), "sh", filepath.Join(root, "setup-oauth-token.sh"))
 	cmd.Dir = t.TempDir()
-	cmd.Env = append(os.Environ(), trackerEnviron(tr, "MISHAP_DATABASE_URL="+dbtest.URL(t))...)
 	answers, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{t: t, cmd: cmd, said: &quietBuffer{}, ended: make(chan struct{})}
-	cmd.Stdout, cmd.Stderr = p.said, p.said
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		defer close(p.ended)
-		_ = cmd.Wait() // ProcessState has the status
-	}()
+	p := startCommand(t, trackerEnviron(tr, "MISHAP_DATABASE_URL="+dbtest.URL(t)), cmd)
 	p.until("Press Enter when that is done.")
 	_, key, _ := strings.Cut(p.said.String(), "oauth_token=")
 	tr.Authorize(strings.Fields(key)[0], "WRITE_PUBLIC")
@@ -185,7 +170,5 @@ func TestServeAtTerminal(t *testing.T) {
 	if !strings.Contains(p.said.String(), "machines post to    http://"+addresses["ingest_listen"]) {
 		t.Errorf("got %q, want the addresses", p.said)
 	}
-	if status := p.terminate(); status != exitOK {
-		t.Errorf("serve: got status %d, want %d", status, exitOK)
-	}
+	p.stops()
 }

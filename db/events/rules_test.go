@@ -140,10 +140,16 @@ func TestRegressedByHand(t *testing.T) {
 	w.evaluate(t)
 	told := []string{"01 new marked crashed to fay"}
 	wantLines(t, "at first", w.events(t), told...)
-	if _, err := problems.New(w.store).Set(t.Context(), crash.Mark{Bucket: bucketOf("marked"), Kind: crash.MarkFixed,
-		Person: "ada", Fixes: []crash.FixedIn{{Version: "1.1-1"}}, Confirmed: true}); err != nil {
-		t.Fatal(err)
+	mark := func(version string) int64 {
+		t.Helper()
+		decided, err := problems.New(w.store).Set(t.Context(), crash.Mark{Bucket: bucketOf("marked"), Kind: crash.MarkFixed,
+			Person: "ada", Fixes: []crash.FixedIn{{Version: version}}, Confirmed: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return decided.ID
 	}
+	decided := mark("1.1-1")
 	w.set(begin.Add(2 * time.Hour))
 	w.report(t, "marked", "machine 1", "reef 1.0-1", nil) // lacks the fix
 	w.evaluate(t)
@@ -152,11 +158,28 @@ func TestRegressedByHand(t *testing.T) {
 	w.report(t, "marked", "machine 1", "reef 1.1-1", nil)
 	w.evaluate(t)
 	w.evaluate(t)
-	wantLines(t, "seen again", w.events(t), append(told, "01 regressed marked crashed to fay")...)
+	told = append(told, "01 regressed marked crashed to fay")
+	wantLines(t, "seen again", w.events(t), told...)
 	want := "Seen again in 1.1-1 on Ubuntu 24.04, though it was marked as fixed, by 3 machines."
 	if got := w.lines(t, `select text from events where kind = 'regressed'`); len(got) != 1 || got[0] != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	if _, err := problems.New(w.store).Undo(t.Context(), decided, "ada"); err != nil {
+		t.Fatal(err)
+	}
+	w.set(begin.Add(4 * time.Hour))
+	w.report(t, "marked", "machine 2", "reef 1.2-1", nil)
+	w.evaluate(t)
+	wantLines(t, "reopened by hand", w.events(t), told...)
+	mark("1.3-1")
+	w.set(begin.Add(5 * time.Hour))
+	w.report(t, "marked", "machine 1", "reef 1.2-1", nil)
+	w.evaluate(t)
+	wantLines(t, "marked again", w.events(t), told...)
+	w.set(begin.Add(6 * time.Hour))
+	w.report(t, "marked", "machine 1", "reef 1.3-1", nil)
+	w.evaluate(t)
+	wantLines(t, "seen in the second fix", w.events(t), append(told, "01 regressed marked crashed to fay")...)
 }
 
 // TestRegroupingStaysSilent checks that neither new grouping rules nor the names of functions make
