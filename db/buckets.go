@@ -85,11 +85,7 @@ const sqlBucket = `select ` + BucketColumns + ` from buckets as b ` + BucketJoin
 // into. The result includes everything merged into it, its bug, and its filing without the text and
 // tags to be sent. It returns NotFound if there is no such bucket.
 func (s *Store) Bucket(ctx context.Context, id crash.BucketID) (crash.Bucket, error) {
-	rows, err := s.Pool.Query(ctx, sqlBucket, pgx.NamedArgs{"id": id[:]})
-	if err != nil {
-		return crash.Bucket{}, fmt.Errorf("bucket %s: %w", id, Classify(err))
-	}
-	b, err := pgx.CollectExactlyOneRow(rows, ScanBucket)
+	b, err := One(ctx, s.Pool, sqlBucket, pgx.NamedArgs{"id": id[:]}, ScanBucket)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return crash.Bucket{}, crash.ErrUnknownBucket
 	}
@@ -141,11 +137,8 @@ const sqlBucketVersions = `
 // sorts by version, newest first, in dpkg's order; versions that dpkg rejects come last. Releases
 // of the same version are sorted by age. The result is empty for an unknown bucket.
 func (s *Store) BucketVersions(ctx context.Context, id crash.BucketID) ([]crash.VersionCount, error) {
-	rows, err := s.Pool.Query(ctx, sqlBucketVersions, pgx.NamedArgs{"bucket": id[:]})
-	if err != nil {
-		return nil, fmt.Errorf("versions of bucket %s: %w", id, Classify(err))
-	}
-	counts, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.VersionCount])
+	counts, err := List(ctx, s.Pool, sqlBucketVersions, pgx.NamedArgs{"bucket": id[:]},
+		pgx.RowToStructByPos[crash.VersionCount])
 	if err != nil {
 		return nil, fmt.Errorf("versions of bucket %s: %w", id, Classify(err))
 	}
@@ -171,11 +164,8 @@ const sqlBucketDays = `
 // since to until inclusive. It sorts by day, then by the age of the release. Days without reports
 // are omitted.
 func (s *Store) BucketDays(ctx context.Context, id crash.BucketID, since, until time.Time) ([]crash.DayCount, error) {
-	rows, err := s.Pool.Query(ctx, sqlBucketDays, pgx.NamedArgs{"bucket": id[:], "since": since, "until": until})
-	if err != nil {
-		return nil, fmt.Errorf("days of bucket %s: %w", id, Classify(err))
-	}
-	counts, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.DayCount])
+	counts, err := List(ctx, s.Pool, sqlBucketDays, pgx.NamedArgs{"bucket": id[:], "since": since, "until": until},
+		pgx.RowToStructByPos[crash.DayCount])
 	if err != nil {
 		return nil, fmt.Errorf("days of bucket %s: %w", id, Classify(err))
 	}
@@ -215,17 +205,13 @@ type architectures struct {
 
 func (s *Store) readArchitectures(ctx context.Context, id crash.BucketID) (counts []crash.NameCount, proposed int64,
 	err error) {
-	rows, err := s.Pool.Query(ctx, sqlBucketArchitectures, pgx.NamedArgs{"bucket": id[:]})
-	if err != nil {
-		return nil, 0, fmt.Errorf("architectures of bucket %s: %w", id, Classify(err))
-	}
 	var c crash.NameCount
 	var n int64
-	_, err = pgx.ForEachRow(rows, []any{&c.Name, &c.Reports, &n}, func() error {
-		counts = append(counts, c)
-		proposed += n
-		return nil
-	})
+	err = Each(ctx, s.Pool, sqlBucketArchitectures, pgx.NamedArgs{"bucket": id[:]}, []any{&c.Name, &c.Reports, &n},
+		func() {
+			counts = append(counts, c)
+			proposed += n
+		})
 	if err != nil {
 		return nil, 0, fmt.Errorf("architectures of bucket %s: %w", id, Classify(err))
 	}
@@ -292,15 +278,12 @@ func (p *placer) rulesOf(ctx context.Context, bucket crash.BucketID) ([]splitRul
 	if rules, ok := p.rules[bucket]; ok {
 		return rules, nil
 	}
-	rows, err := p.tx.Query(ctx, sqlSplitsOf, pgx.NamedArgs{"buckets": [][]byte{bucket[:]}})
-	if err != nil {
-		return nil, err
-	}
-	rules, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r splitRule, err error) {
-		var source crash.BucketID
-		err = row.Scan(ScanTo(source[:]), ScanTo(r.to[:]), &r.condition)
-		return r, err
-	})
+	rules, err := List(ctx, p.tx, sqlSplitsOf, pgx.NamedArgs{"buckets": [][]byte{bucket[:]}},
+		func(row pgx.CollectableRow) (r splitRule, err error) {
+			var source crash.BucketID
+			err = row.Scan(ScanTo(source[:]), ScanTo(r.to[:]), &r.condition)
+			return r, err
+		})
 	p.rules[bucket] = rules
 	return rules, err
 }
@@ -364,11 +347,7 @@ func (s *Store) placeReports(ctx context.Context, tx pgx.Tx, ids [][16]byte) (ma
 	for i, id := range ids {
 		received[i] = crash.OopsID(id).Received()
 	}
-	rows, err := tx.Query(ctx, sqlAskedReports, pgx.NamedArgs{"ids": ids, "received": received})
-	if err != nil {
-		return nil, fmt.Errorf("reports to place: %w", err)
-	}
-	asked, err := pgx.CollectRows(rows, scanAsked)
+	asked, err := List(ctx, tx, sqlAskedReports, pgx.NamedArgs{"ids": ids, "received": received}, scanAsked)
 	if err != nil {
 		return nil, fmt.Errorf("reports to place: %w", err)
 	}
@@ -430,25 +409,21 @@ func (s *Store) DecideQuality(ctx context.Context) error {
 
 func (s *Store) decideQuality(ctx context.Context) (n int, err error) {
 	err = s.InTx(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, sqlUndecided, pgx.NamedArgs{"limit": qualityBatch})
-		if err != nil {
-			return err
-		}
 		var ids [][16]byte
 		var received []time.Time
 		var quality []int16
 		var id crash.OopsID
 		var complete bool
 		var body []byte
-		if _, err := pgx.ForEachRow(rows, []any{(*[16]byte)(&id), &complete, &body}, func() error {
-			fields, err := Decompress(body)
-			if err != nil { // nobody can read a damaged report
-				fields, complete = nil, false
-			}
-			ids, received = append(ids, id), append(received, id.Received())
-			quality = append(quality, int16(grouping.Quality(fields, complete))) //nolint:gosec // at most 100
-			return nil
-		}); err != nil || len(ids) == 0 {
+		if err := Each(ctx, tx, sqlUndecided, pgx.NamedArgs{"limit": qualityBatch}, []any{(*[16]byte)(&id), &complete, &body},
+			func() {
+				fields, err := Decompress(body)
+				if err != nil { // nobody can read a damaged report
+					fields, complete = nil, false
+				}
+				ids, received = append(ids, id), append(received, id.Received())
+				quality = append(quality, int16(grouping.Quality(fields, complete))) //nolint:gosec // at most 100
+			}); err != nil || len(ids) == 0 {
 			return err
 		}
 		n = len(ids)

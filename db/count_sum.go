@@ -388,21 +388,17 @@ func (c *roundSum) countMachines(ctx context.Context, tx pgx.Tx) (buckets map[cr
 	if len(c.systems) == 0 {
 		return buckets, cells, nil
 	}
-	rows, err := tx.Query(ctx, sqlCountMachines, c.systemArgs(keysOf(c.systems)))
-	if err != nil {
-		return nil, nil, err
-	}
 	var bucket crash.BucketID
 	var release, version *string
 	var n int64
-	_, err = pgx.ForEachRow(rows, []any{ScanTo(bucket[:]), &release, &version, &n}, func() error {
-		if release == nil {
-			buckets[bucket] += n
-		} else {
-			cells[cell{bucket, *release, *version}] += n
-		}
-		return nil
-	})
+	err = Each(ctx, tx, sqlCountMachines, c.systemArgs(keysOf(c.systems)),
+		[]any{ScanTo(bucket[:]), &release, &version, &n}, func() {
+			if release == nil {
+				buckets[bucket] += n
+			} else {
+				cells[cell{bucket, *release, *version}] += n
+			}
+		})
 	return buckets, cells, err
 }
 
@@ -564,18 +560,13 @@ func (c *roundSum) countActive(ctx context.Context, tx pgx.Tx, write *pgx.Batch)
 		return nil, nil
 	}
 	machines := keysOf(c.active)
-	rows, err := tx.Query(ctx, sqlSpans, pgx.NamedArgs{
-		"release": column(machines, func(m machine) string { return m.release }),
-		"system":  column(machines, func(m machine) int64 { return m.system }),
-	})
-	if err != nil {
-		return nil, err
-	}
 	stored := map[machine][]daySpan{}
 	var row spanRow
-	if _, err := pgx.ForEachRow(rows, []any{&row.release, &row.system, &row.from, &row.until}, func() error {
+	if err := Each(ctx, tx, sqlSpans, pgx.NamedArgs{
+		"release": column(machines, func(m machine) string { return m.release }),
+		"system":  column(machines, func(m machine) int64 { return m.system }),
+	}, []any{&row.release, &row.system, &row.from, &row.until}, func() {
 		stored[row.machine] = append(stored[row.machine], daySpan{row.from.UTC(), row.until.UTC()})
-		return nil
 	}); err != nil {
 		return nil, err
 	}

@@ -436,14 +436,10 @@ func (s *Store) countWork(ctx context.Context, tx pgx.Tx, at stamp, which workCh
 // has read.
 func takeWork(ctx context.Context, tx pgx.Tx, write *pgx.Batch, which workChoice, limit int) (ids [][16]byte,
 	remaining int, err error) {
-	rows, err := tx.Query(ctx, which.sql, which.args)
-	if err != nil {
-		return nil, 0, err
-	}
 	var whole [][16]byte
 	var id [16]byte
 	var reports [][16]byte
-	_, err = pgx.ForEachRow(rows, []any{&id, &reports}, func() error {
+	err = Each(ctx, tx, which.sql, which.args, []any{&id, &reports}, func() {
 		n := min(len(reports), limit-len(ids))
 		ids = append(ids, reports[:n]...)
 		switch {
@@ -454,7 +450,6 @@ func takeWork(ctx context.Context, tx pgx.Tx, write *pgx.Batch, which workChoice
 			write.Queue(sqlShortenWork, pgx.NamedArgs{"id": id, "reports": reports[n:]})
 		}
 		reports = nil
-		return nil
 	})
 	write.Queue(sqlDeleteWork, pgx.NamedArgs{"ids": whole})
 	return ids, remaining, err

@@ -93,11 +93,7 @@ func scanDecision(row pgx.CollectableRow) (d crash.Decision, err error) {
 
 // Decisions returns up to limit decisions about a problem and its merged buckets, latest first.
 func (s *Decisions) Decisions(ctx context.Context, id crash.BucketID, limit int) ([]crash.Decision, error) {
-	rows, err := s.Pool.Query(ctx, sqlDecisions, pgx.NamedArgs{"bucket": id[:], "limit": limit})
-	if err != nil {
-		return nil, fmt.Errorf("decisions about %s: %w", id, Classify(err))
-	}
-	found, err := pgx.CollectRows(rows, scanDecision)
+	found, err := List(ctx, s.Pool, sqlDecisions, pgx.NamedArgs{"bucket": id[:], "limit": limit}, scanDecision)
 	if err != nil {
 		return nil, fmt.Errorf("decisions about %s: %w", id, Classify(err))
 	}
@@ -318,11 +314,8 @@ const sqlBugTemplate = `
 // template for both, then one for the package, one for the type, and the general one. The body is
 // empty if there is none.
 func (s *Store) BugTemplate(ctx context.Context, source, problemType string) (crash.BugTemplate, error) {
-	rows, err := s.Pool.Query(ctx, sqlBugTemplate, pgx.NamedArgs{"package": source, "type": problemType})
-	if err != nil {
-		return crash.BugTemplate{}, fmt.Errorf("template of bugs: %w", Classify(err))
-	}
-	t, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[crash.BugTemplate])
+	t, err := One(ctx, s.Pool, sqlBugTemplate, pgx.NamedArgs{"package": source, "type": problemType},
+		pgx.RowToStructByPos[crash.BugTemplate])
 	if errors.Is(err, pgx.ErrNoRows) {
 		return crash.BugTemplate{}, nil
 	}
@@ -338,11 +331,7 @@ const sqlUpdateRules = `
 
 // UpdateRules returns what mishap writes to bugs by itself, in the order in which the rules apply.
 func (s *Store) UpdateRules(ctx context.Context) (crash.UpdateRules, error) {
-	rows, err := s.Pool.Query(ctx, sqlUpdateRules)
-	if err != nil {
-		return nil, fmt.Errorf("rules of updates: %w", Classify(err))
-	}
-	rules, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r crash.UpdateRule, err error) {
+	rules, err := List(ctx, s.Pool, sqlUpdateRules, nil, func(row pgx.CollectableRow) (r crash.UpdateRule, err error) {
 		err = row.Scan(&r.Pattern, &r.Again, &r.Quiet, &r.QuietWeeks, &r.Section, &r.Person, OrZero(&r.Changed))
 		return r, err
 	})

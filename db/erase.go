@@ -192,15 +192,11 @@ type erasedChunk struct {
 
 func (d *deciding) reportsToErase(ctx context.Context, args pgx.NamedArgs, system crash.SystemID) (c erasedChunk,
 	err error) {
-	rows, err := d.Query(ctx, sqlReportsToErase, args)
-	if err != nil {
-		return c, err
-	}
 	var id [16]byte
 	var received, occurred time.Time
 	var bodies [][]byte
 	var body []byte
-	_, err = pgx.ForEachRow(rows, []any{&id, &received, OrZero(&occurred), &body}, func() error {
+	err = Each(ctx, d, sqlReportsToErase, args, []any{&id, &received, OrZero(&occurred), &body}, func() {
 		c.ids, c.received = append(c.ids, id), append(c.received, received)
 		low, high := []byte{}, []byte{}
 		if !occurred.IsZero() {
@@ -210,7 +206,6 @@ func (d *deciding) reportsToErase(ctx context.Context, args pgx.NamedArgs, syste
 		if body != nil {
 			bodies, body = append(bodies, body), nil
 		}
-		return nil
 	})
 	if err != nil {
 		return c, err
@@ -360,28 +355,19 @@ func (d *deciding) shortenSpans(ctx context.Context, system int64, releases []st
 	slices.Sort(releases)
 	releases = slices.Compact(releases)
 	args := pgx.NamedArgs{"system_key": system, "release": releases}
-	rows, err := d.Query(ctx, sqlDaysOfMachine, args)
-	if err != nil {
-		return err
-	}
 	days := map[string][]time.Time{}
 	var release string
 	var day time.Time
-	if _, err := pgx.ForEachRow(rows, []any{&release, &day}, func() error {
+	if err := Each(ctx, d, sqlDaysOfMachine, args, []any{&release, &day}, func() {
 		days[release] = append(days[release], day.UTC())
-		return nil
 	}); err != nil {
 		return err
 	}
 	args["system"] = slices.Repeat([]int64{system}, len(releases))
-	if rows, err = d.Query(ctx, sqlSpans, args); err != nil {
-		return err
-	}
 	stored := map[string][]daySpan{}
 	var row spanRow
-	if _, err := pgx.ForEachRow(rows, []any{&row.release, &row.system, &row.from, &row.until}, func() error {
+	if err := Each(ctx, d, sqlSpans, args, []any{&row.release, &row.system, &row.from, &row.until}, func() {
 		stored[row.release] = append(stored[row.release], daySpan{row.from.UTC(), row.until.UTC()})
-		return nil
 	}); err != nil {
 		return err
 	}
@@ -538,11 +524,7 @@ func ForgetProblems(ctx context.Context, tx pgx.Tx, selected string, args pgx.Na
 			return 0, err
 		}
 	}
-	rows, err := tx.Query(ctx, selected, args)
-	if err != nil {
-		return 0, err
-	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
+	ids, err := List(ctx, tx, selected, args, pgx.RowTo[[]byte])
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}

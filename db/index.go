@@ -281,11 +281,7 @@ type indexBucket struct {
 }
 
 func (s *Store) indexBuckets(ctx context.Context, args pgx.NamedArgs) ([]indexBucket, error) {
-	rows, err := s.Pool.Query(ctx, sqlIndexBuckets, args)
-	if err != nil {
-		return nil, err
-	}
-	buckets, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (b indexBucket, err error) {
+	buckets, err := List(ctx, s.Pool, sqlIndexBuckets, args, func(row pgx.CollectableRow) (b indexBucket, err error) {
 		err = row.Scan(ScanTo(b.ID[:]), ScanTo(b.Head[:]), &b.Signature, &b.Rule, &b.Provisional, &b.Type, &b.Title, &b.Name,
 			&b.Executable, &b.Package, &b.Source, &b.Reports, &b.Systems)
 		return b, err
@@ -305,16 +301,11 @@ func (s *Store) indexBuckets(ctx context.Context, args pgx.NamedArgs) ([]indexBu
 
 // indexSystems reads the number of machines of problems of several buckets, by head.
 func (s *Store) indexSystems(ctx context.Context, args pgx.NamedArgs) (map[crash.BucketID]int64, error) {
-	rows, err := s.Pool.Query(ctx, sqlIndexSystems, args)
-	if err != nil {
-		return nil, err
-	}
 	systems := map[crash.BucketID]int64{}
 	var head crash.BucketID
 	var n int64
-	_, err = pgx.ForEachRow(rows, []any{ScanTo(head[:]), &n}, func() error {
+	err := Each(ctx, s.Pool, sqlIndexSystems, args, []any{ScanTo(head[:]), &n}, func() {
 		systems[head] = n
-		return nil
 	})
 	return systems, err
 }
@@ -372,20 +363,15 @@ func (c indexCell) copy() indexCell {
 
 // indexCells calls each for every row of bucket_days that a query returns.
 func (s *Store) indexCells(ctx context.Context, sql string, args pgx.NamedArgs, each func(indexCell)) error {
-	rows, err := s.Pool.Query(ctx, sql, args)
-	if err != nil {
-		return err
-	}
 	var c indexCell
 	var day time.Time
-	_, err = pgx.ForEachRow(rows, []any{
+	err := Each(ctx, s.Pool, sql, args, []any{
 		ScanTo(c.id[:]), &day, (*pgtype.DriverBytes)(&c.release), (*pgtype.DriverBytes)(&c.version),
 		(*pgtype.DriverBytes)(&c.architecture),
 		(*pgtype.DriverBytes)(&c.packageArchitecture), &c.reports,
-	}, func() error {
+	}, func() {
 		c.day = index.DayOf(day)
 		each(c)
-		return nil
 	})
 	return err
 }
@@ -755,11 +741,7 @@ func (s *Store) setTriage(ctx context.Context, b *index.Index, now revision) err
 // Triage returns the manual status of a bucket's problem, and its history: all decisions, oldest first,
 // without embargoes and holds. It includes those of buckets that were merged into it.
 func (s *Store) Triage(ctx context.Context, bucket crash.BucketID) (crash.ManualStatus, []crash.Mark, error) {
-	rows, err := s.Pool.Query(ctx, sqlMarksOf, pgx.NamedArgs{"bucket": bucket[:]})
-	if err != nil {
-		return crash.ManualStatus{}, nil, fmt.Errorf("manual status of %s: %w", bucket, Classify(err))
-	}
-	all, err := pgx.CollectRows(rows, ScanMark)
+	all, err := List(ctx, s.Pool, sqlMarksOf, pgx.NamedArgs{"bucket": bucket[:]}, ScanMark)
 	if err != nil || len(all) == 0 {
 		return crash.ManualStatus{}, nil, Classify(err)
 	}
@@ -836,17 +818,12 @@ func (s *Store) people(ctx context.Context) (map[crash.BucketID]index.People, er
 		{sqlIndexAssigned, func(p *index.People, text string) { p.Name = text }},
 		{sqlIndexTags, func(p *index.People, text string) { p.TagList = text }},
 	} {
-		rows, err := s.Pool.Query(ctx, read.sql)
-		if err != nil {
-			return nil, fmt.Errorf("assignees of problems: %w", Classify(err))
-		}
 		var id crash.BucketID
 		var text string
-		if _, err := pgx.ForEachRow(rows, []any{ScanTo(id[:]), &text}, func() error {
+		if err := Each(ctx, s.Pool, read.sql, nil, []any{ScanTo(id[:]), &text}, func() {
 			p := all[id]
 			read.set(&p, text)
 			all[id] = p
-			return nil
 		}); err != nil {
 			return nil, fmt.Errorf("assignees of problems: %w", Classify(err))
 		}

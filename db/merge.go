@@ -80,16 +80,12 @@ func (s *Decisions) Merge(ctx context.Context, into crash.BucketID, from []crash
 
 // heads returns the heads of buckets. It returns NotFound if one is unknown.
 func (d *deciding) heads(ctx context.Context, ids []crash.BucketID) (map[crash.BucketID]crash.BucketID, error) {
-	rows, err := d.Query(ctx, sqlHeads, pgx.NamedArgs{"ids": IDBytes(ids)})
-	if err != nil {
-		return nil, err
-	}
 	heads := map[crash.BucketID]crash.BucketID{}
 	var id, head crash.BucketID
-	if _, err := pgx.ForEachRow(rows, []any{ScanTo(id[:]), ScanTo(head[:])}, func() error {
-		heads[id] = head
-		return nil
-	}); err != nil {
+	if err := Each(ctx, d, sqlHeads, pgx.NamedArgs{"ids": IDBytes(ids)}, []any{ScanTo(id[:]), ScanTo(head[:])},
+		func() {
+			heads[id] = head
+		}); err != nil {
 		return nil, err
 	}
 	for _, id := range ids {
@@ -313,11 +309,7 @@ func (s *Decisions) Split(ctx context.Context, bucket crash.BucketID, c crash.Co
 // members returns the buckets of a problem, its head first. It returns NotFound for an unknown
 // bucket.
 func (d *deciding) members(ctx context.Context, bucket crash.BucketID) ([]splitBucket, error) {
-	rows, err := d.Query(ctx, sqlWholeProblem, pgx.NamedArgs{"bucket": bucket[:]})
-	if err != nil {
-		return nil, err
-	}
-	members, err := pgx.CollectRows(rows, scanSplitBucket)
+	members, err := List(ctx, d, sqlWholeProblem, pgx.NamedArgs{"bucket": bucket[:]}, scanSplitBucket)
 	if err == nil && len(members) == 0 {
 		err = crash.ErrUnknownBucket
 	}
@@ -376,11 +368,7 @@ func auditedSplit(into crash.BucketID, c crash.Condition) map[string]any {
 
 // unmergeTarget undoes the merge that ended an earlier split into the same bucket.
 func (d *deciding) unmergeTarget(ctx context.Context, id crash.BucketID, person string) error {
-	rows, err := d.Query(ctx, sqlMergeOf, pgx.NamedArgs{"bucket": id[:]})
-	if err != nil {
-		return err
-	}
-	merge, err := pgx.CollectExactlyOneRow(rows, scanDecision)
+	merge, err := One(ctx, d, sqlMergeOf, pgx.NamedArgs{"bucket": id[:]}, scanDecision)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil
 	}
@@ -494,11 +482,7 @@ func (s *Decisions) StepSplit(ctx context.Context, id int64) (finished bool, err
 }
 
 func (d *deciding) stepSplit(ctx context.Context, decision crash.Decision) (finished bool, err error) {
-	rows, err := d.Query(ctx, sqlSourcesOf, pgx.NamedArgs{"id": decision.ID})
-	if err != nil {
-		return false, err
-	}
-	sources, err := pgx.CollectRows(rows, scanID)
+	sources, err := List(ctx, d, sqlSourcesOf, pgx.NamedArgs{"id": decision.ID}, scanID)
 	if err != nil {
 		return false, err
 	}
@@ -571,11 +555,7 @@ func (d *deciding) reportsToSplit(ctx context.Context, decision crash.Decision,
 		}
 		args["received"], args["id"], args["limit"] = received, id, limit
 	}
-	rows, err := d.Query(ctx, sql, args)
-	if err != nil {
-		return nil, false, err
-	}
-	reports, err = pgx.CollectRows(rows, scanSplit)
+	reports, err = List(ctx, d, sql, args, scanSplit)
 	return reports, len(reports) < limit, err
 }
 
@@ -626,11 +606,7 @@ const sqlUnfinished = `select id from decisions where not finished order by id l
 // UnfinishedSplits returns up to 100 splits, and undone splits, whose stored reports have not all
 // been examined.
 func (s *Decisions) UnfinishedSplits(ctx context.Context) ([]int64, error) {
-	rows, err := s.Pool.Query(ctx, sqlUnfinished)
-	if err != nil {
-		return nil, fmt.Errorf("unfinished splits: %w", Classify(err))
-	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	ids, err := List(ctx, s.Pool, sqlUnfinished, nil, pgx.RowTo[int64])
 	if err != nil {
 		return nil, fmt.Errorf("unfinished splits: %w", Classify(err))
 	}
@@ -681,15 +657,11 @@ func (s *Decisions) PreviewSplit(ctx context.Context, bucket crash.BucketID, c c
 		limit = previewBodies
 	}
 	err = s.InTx(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, sqlMembers, pgx.NamedArgs{"bucket": bucket[:]})
+		buckets, err := List(ctx, tx, sqlMembers, pgx.NamedArgs{"bucket": bucket[:]}, scanID)
 		if err != nil {
 			return err
 		}
-		buckets, err := pgx.CollectRows(rows, scanID)
-		if err != nil {
-			return err
-		}
-		rows, err = tx.Query(ctx, sqlPreviewReports, pgx.NamedArgs{"buckets": IDBytes(buckets), "limit": limit + 1,
+		rows, err := tx.Query(ctx, sqlPreviewReports, pgx.NamedArgs{"buckets": IDBytes(buckets), "limit": limit + 1,
 			"bodies": c.NeedsFields()})
 		if err != nil {
 			return err

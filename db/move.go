@@ -115,20 +115,16 @@ func (d *deciding) applySystems(ctx context.Context, c *countChange) (map[crash.
 	// Count the cells and buckets of each machine before and after the change. A machine is in a
 	// bucket if it is in any of its cells.
 	for _, sign := range []int64{-1, 1} {
-		rows, err := d.Query(ctx, sqlSystemsThere, args)
-		if err != nil {
-			return nil, nil, err
-		}
 		in := map[systemCell]bool{}
 		var at systemCell
-		if _, err := pgx.ForEachRow(rows, []any{ScanTo(at.bucket[:]), &at.system, &at.release, &at.version}, func() error {
-			cells[at.cell] += sign
-			if whole := (systemCell{cell{bucket: at.bucket}, at.system}); !in[whole] {
-				in[whole] = true
-				machines[at.bucket] += sign
-			}
-			return nil
-		}); err != nil {
+		if err := Each(ctx, d, sqlSystemsThere, args, []any{ScanTo(at.bucket[:]), &at.system, &at.release, &at.version},
+			func() {
+				cells[at.cell] += sign
+				if whole := (systemCell{cell{bucket: at.bucket}, at.system}); !in[whole] {
+					in[whole] = true
+					machines[at.bucket] += sign
+				}
+			}); err != nil {
 			return nil, nil, err
 		}
 		if sign > 0 {
@@ -217,16 +213,12 @@ func (d *deciding) applyBucket(ctx context.Context, c *countChange, id crash.Buc
 // seenRange returns the first and the last version and release of a bucket, according to the rows of
 // its versions.
 func (d *deciding) seenRange(ctx context.Context, id crash.BucketID) (seen seenRange, err error) {
-	rows, err := d.Query(ctx, sqlCellsOfBucket, pgx.NamedArgs{"id": id[:]})
-	if err != nil {
-		return seen, err
-	}
 	var at versionSeen
-	_, err = pgx.ForEachRow(rows, []any{&at.release, &at.version, &at.key}, func() error {
-		at.releaseKey = crash.Release(at.release).Key()
-		seen.widen(at)
-		return nil
-	})
+	err = Each(ctx, d, sqlCellsOfBucket, pgx.NamedArgs{"id": id[:]}, []any{&at.release, &at.version, &at.key},
+		func() {
+			at.releaseKey = crash.Release(at.release).Key()
+			seen.widen(at)
+		})
 	return seen, err
 }
 

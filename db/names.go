@@ -315,16 +315,12 @@ func (s *Store) versionsInUse(ctx context.Context) (*versionsInUse, error) {
 
 func readVersionsInUse(ctx context.Context, s *Store) (*versionsInUse, error) {
 	next := newVersionsInUse()
-	rows, err := s.Pool.Query(ctx, sqlAllVersionsInUse)
-	if err != nil {
-		return nil, fmt.Errorf("versions in use: %w", Classify(err))
-	}
 	var pkg string
 	var k stats.VersionKnown
-	_, err = pgx.ForEachRow(rows, []any{&pkg, (*string)(&k.Release), &k.Version, &k.Arrived, &k.Since}, func() error {
-		next.add(pkg, k)
-		return nil
-	})
+	err := Each(ctx, s.Pool, sqlAllVersionsInUse, nil,
+		[]any{&pkg, (*string)(&k.Release), &k.Version, &k.Arrived, &k.Since}, func() {
+			next.add(pkg, k)
+		})
 	if err != nil {
 		return nil, fmt.Errorf("versions in use: %w", Classify(err))
 	}

@@ -50,11 +50,10 @@ var (
 func (s *Decisions) StartRegroup(ctx context.Context, rules int, dry bool, person string) (crash.RegroupRun, error) {
 	var run crash.RegroupRun
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, sqlInsertRun, pgx.NamedArgs{"rules": rules, "dry": dry, "person": person, "at": s.Now()})
-		if err != nil {
-			return err
-		}
-		if run, err = pgx.CollectExactlyOneRow(rows, scanRun); errors.Is(err, pgx.ErrNoRows) {
+		var err error
+		run, err = One(ctx, tx, sqlInsertRun, pgx.NamedArgs{"rules": rules, "dry": dry, "person": person, "at": s.Now()},
+			scanRun)
+		if errors.Is(err, pgx.ErrNoRows) {
 			return errRegroupRunning
 		} else if err != nil {
 			return err
@@ -78,11 +77,9 @@ func (s *Decisions) StartRegroup(ctx context.Context, rules int, dry bool, perso
 func (s *Decisions) StopRegroup(ctx context.Context, id int64, person string) (crash.RegroupRun, error) {
 	var run crash.RegroupRun
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, sqlStopRun, pgx.NamedArgs{"id": id, "at": s.Now()})
-		if err != nil {
-			return err
-		}
-		if run, err = pgx.CollectExactlyOneRow(rows, scanRun); errors.Is(err, pgx.ErrNoRows) {
+		var err error
+		run, err = One(ctx, tx, sqlStopRun, pgx.NamedArgs{"id": id, "at": s.Now()}, scanRun)
+		if errors.Is(err, pgx.ErrNoRows) {
 			return errRunEnded
 		} else if err != nil {
 			return err
@@ -107,11 +104,7 @@ func (s *Decisions) Regroup(ctx context.Context, id int64) (crash.RegroupRun, er
 }
 
 func (s *Decisions) oneRun(ctx context.Context, sql string, args pgx.NamedArgs) (crash.RegroupRun, error) {
-	rows, err := s.Pool.Query(ctx, sql, args)
-	if err != nil {
-		return crash.RegroupRun{}, fmt.Errorf("run of regrouping: %w", Classify(err))
-	}
-	run, err := pgx.CollectExactlyOneRow(rows, scanRun)
+	run, err := One(ctx, s.Pool, sql, args, scanRun)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return run, errUnknownRun
 	}
@@ -123,11 +116,7 @@ func (s *Decisions) oneRun(ctx context.Context, sql string, args pgx.NamedArgs) 
 
 // Regroups returns up to limit runs, latest first.
 func (s *Decisions) Regroups(ctx context.Context, limit int) ([]crash.RegroupRun, error) {
-	rows, err := s.Pool.Query(ctx, sqlRuns, pgx.NamedArgs{"limit": limit})
-	if err != nil {
-		return nil, fmt.Errorf("runs of regrouping: %w", Classify(err))
-	}
-	runs, err := pgx.CollectRows(rows, scanRun)
+	runs, err := List(ctx, s.Pool, sqlRuns, pgx.NamedArgs{"limit": limit}, scanRun)
 	if err != nil {
 		return nil, fmt.Errorf("runs of regrouping: %w", Classify(err))
 	}
@@ -144,17 +133,14 @@ const sqlRunMoves = `
 // RegroupMoves returns between which buckets a run has moved reports, or would move them, and how
 // many. The largest numbers come first.
 func (s *Decisions) RegroupMoves(ctx context.Context, run int64, limit int) ([]crash.RegroupMove, error) {
-	rows, err := s.Pool.Query(ctx, sqlRunMoves, pgx.NamedArgs{"run": run, "limit": limit})
-	if err != nil {
-		return nil, fmt.Errorf("moves of run %d: %w", run, Classify(err))
-	}
-	moves, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (m crash.RegroupMove, err error) {
-		var from, to []byte
-		err = row.Scan(&from, &to, &m.FromLabel, &m.ToLabel, &m.New, &m.Reports, &m.Left)
-		copy(m.From[:], from)
-		copy(m.To[:], to)
-		return m, err
-	})
+	moves, err := List(ctx, s.Pool, sqlRunMoves, pgx.NamedArgs{"run": run, "limit": limit},
+		func(row pgx.CollectableRow) (m crash.RegroupMove, err error) {
+			var from, to []byte
+			err = row.Scan(&from, &to, &m.FromLabel, &m.ToLabel, &m.New, &m.Reports, &m.Left)
+			copy(m.From[:], from)
+			copy(m.To[:], to)
+			return m, err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("moves of run %d: %w", run, Classify(err))
 	}
@@ -442,15 +428,12 @@ func (s *Decisions) stepRegroup(ctx context.Context, id int64, rules crash.Rules
 
 func (s *Decisions) runAt(ctx context.Context, id int64, since *time.Time, from *crash.OopsID) (crash.RegroupRun,
 	error) {
-	rows, err := s.Pool.Query(ctx, sqlRunCursor, pgx.NamedArgs{"id": id})
-	if err != nil {
-		return crash.RegroupRun{}, err
-	}
-	runs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r crash.RegroupRun, err error) {
-		err = row.Scan(&r.ID, &r.Rules, &r.Dry, &r.Person, &r.State, &r.Started, &r.Updated, &r.Estimate, &r.LookedAt,
-			&r.Moved, &r.Waiting, since, (*[16]byte)(from))
-		return r, err
-	})
+	runs, err := List(ctx, s.Pool, sqlRunCursor, pgx.NamedArgs{"id": id},
+		func(row pgx.CollectableRow) (r crash.RegroupRun, err error) {
+			err = row.Scan(&r.ID, &r.Rules, &r.Dry, &r.Person, &r.State, &r.Started, &r.Updated, &r.Estimate, &r.LookedAt,
+				&r.Moved, &r.Waiting, since, (*[16]byte)(from))
+			return r, err
+		})
 	if err == nil && len(runs) == 0 {
 		err = errUnknownRun
 	}
@@ -678,12 +661,8 @@ func (d *deciding) splitTargets(ctx context.Context, reports []groupedReport) (m
 			ids = append(ids, *r.from)
 		}
 	}
-	rows, err := d.Query(ctx, sqlSplitTargets, pgx.NamedArgs{"buckets": IDBytes(ids)})
-	if err != nil {
-		return nil, err
-	}
 	targets := map[crash.BucketID]bool{}
-	found, err := pgx.CollectRows(rows, scanID)
+	found, err := List(ctx, d, sqlSplitTargets, pgx.NamedArgs{"buckets": IDBytes(ids)}, scanID)
 	for _, id := range found {
 		targets[id] = true
 	}
@@ -750,11 +729,7 @@ func (d *deciding) inheritNew(ctx context.Context, pairs map[bucketPair]pairCoun
 // inheritSplits applies the splits of the bucket from to the present and future reports of the
 // bucket to.
 func (d *deciding) inheritSplits(ctx context.Context, from, to crash.BucketID) error {
-	rows, err := d.Query(ctx, sqlInheritSplits, pgx.NamedArgs{"from": from[:], "to": to[:]})
-	if err != nil {
-		return err
-	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	ids, err := List(ctx, d, sqlInheritSplits, pgx.NamedArgs{"from": from[:], "to": to[:]}, pgx.RowTo[int64])
 	if err != nil {
 		return err
 	}

@@ -94,12 +94,8 @@ func (s *Store) RepresentativeReport(ctx context.Context, id crash.BucketID) (be
 }
 
 func (s *Store) readReport(ctx context.Context, id crash.OopsID) (crash.StoredReport, error) {
-	rows, err := s.Pool.Query(ctx, sqlReport, ReportArgs(id))
-	if err != nil {
-		return crash.StoredReport{}, err
-	}
 	var body []byte
-	r, err := pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (r crash.StoredReport, err error) {
+	r, err := One(ctx, s.Pool, sqlReport, ReportArgs(id), func(row pgx.CollectableRow) (r crash.StoredReport, err error) {
 		err = scanReportAnd(row, &r.ReportRow, &r.Rule, &r.Rules, &body)
 		return r, err
 	})

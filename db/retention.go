@@ -179,14 +179,11 @@ func (d *dropping) drop(ctx context.Context, until expiry, keys bool) error {
 	if keys {
 		pattern, form = `^report_keys_[0-9]{4}$`, "report_keys_2006"
 	}
-	rows, err := d.conn.Query(ctx, sqlPartitions, pgx.NamedArgs{"pattern": pattern})
-	if err != nil {
-		return err
-	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (f foundPartition, err error) {
-		err = row.Scan(&f.name, &f.attached, &f.pending)
-		return f, err
-	})
+	found, err := List(ctx, d.conn, sqlPartitions, pgx.NamedArgs{"pattern": pattern},
+		func(row pgx.CollectableRow) (f foundPartition, err error) {
+			err = row.Scan(&f.name, &f.attached, &f.pending)
+			return f, err
+		})
 	if err != nil {
 		return err
 	}
@@ -343,11 +340,8 @@ func (d *dropping) dropOthers(ctx context.Context, p partition, f foundPartition
 			if err := tx.QueryRow(ctx, sqlHeld).Scan(&held); err != nil {
 				return err
 			}
-			rows, err := tx.Query(ctx, deleting, pgx.NamedArgs{"held": held, "types": of.listed, "most": dropChunk})
-			if err != nil {
-				return err
-			}
-			ids, err := pgx.CollectRows(rows, pgx.RowTo[[16]byte])
+			ids, err := List(ctx, tx, deleting, pgx.NamedArgs{"held": held, "types": of.listed, "most": dropChunk},
+				pgx.RowTo[[16]byte])
 			if err != nil || len(ids) == 0 {
 				return err
 			}

@@ -538,16 +538,11 @@ func (v *saver) firsts(ctx context.Context, batch []*pendingReport, stored map[c
 	if len(keys) == 0 {
 		return first, nil
 	}
-	rows, err := v.store.Pool.Query(ctx, sqlFirstReports, pgx.NamedArgs{"keys": keys})
-	if err != nil {
-		return nil, err
-	}
 	byKey := map[crash.ReportKey]crash.OopsID{}
 	var key []byte
 	var id [16]byte
-	if _, err := pgx.ForEachRow(rows, []any{&key, &id}, func() error {
+	if err := Each(ctx, v.store.Pool, sqlFirstReports, pgx.NamedArgs{"keys": keys}, []any{&key, &id}, func() {
 		byKey[crash.ReportKey(key)] = id
-		return nil
 	}); err != nil {
 		return nil, err
 	}

@@ -145,11 +145,8 @@ const sqlDueFacts = `
 // DueArchiveFacts returns up to limit facts that should be read from the tracker now. Those that
 // were never read come first.
 func (s *Store) DueArchiveFacts(ctx context.Context, limit int) ([]crash.ArchiveWant, error) {
-	rows, err := s.Pool.Query(ctx, sqlDueFacts, pgx.NamedArgs{"now": s.Now(), "limit": limit})
-	if err != nil {
-		return nil, fmt.Errorf("due archive facts: %w", db.Classify(err))
-	}
-	wants, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.ArchiveWant])
+	wants, err := db.List(ctx, s.Pool, sqlDueFacts, pgx.NamedArgs{"now": s.Now(), "limit": limit},
+		pgx.RowToStructByPos[crash.ArchiveWant])
 	if err != nil {
 		return nil, fmt.Errorf("due archive facts: %w", db.Classify(err))
 	}
@@ -285,11 +282,7 @@ func (s *Store) DropUpdateRule(ctx context.Context, pattern, person string) erro
 // neighbour. It returns NotFound if there is none.
 func (s *Store) RaiseUpdateRule(ctx context.Context, pattern, person string) error {
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, sqlLockUpdateRules)
-		if err != nil {
-			return err
-		}
-		patterns, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		patterns, err := db.List(ctx, tx, sqlLockUpdateRules, nil, pgx.RowTo[string])
 		if err != nil {
 			return err
 		}

@@ -131,11 +131,7 @@ func (s *Store) wakeFilings(ctx context.Context, tx pgx.Tx) error {
 
 // wake queues jobs for the filings that an update makes due.
 func (s *Store) wake(ctx context.Context, tx pgx.Tx, sql string) error {
-	rows, err := tx.Query(ctx, sql)
-	if err != nil {
-		return fmt.Errorf("wake filings: %w", err)
-	}
-	woken, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	woken, err := db.List(ctx, tx, sql, nil, pgx.RowTo[int64])
 	if err != nil {
 		return fmt.Errorf("wake filings: %w", err)
 	}
@@ -223,11 +219,7 @@ const sqlTrackerAccounts = `
 // TrackerAccounts returns the accounts to which present and former access tokens of a tracker
 // belong.
 func (s *Store) TrackerAccounts(ctx context.Context, key crash.TrackerKey) ([]string, error) {
-	rows, err := s.Pool.Query(ctx, sqlTrackerAccounts, keyArgs(key))
-	if err != nil {
-		return nil, fmt.Errorf("accounts of the tracker: %w", db.Classify(err))
-	}
-	accounts, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	accounts, err := db.List(ctx, s.Pool, sqlTrackerAccounts, keyArgs(key), pgx.RowTo[string])
 	if err != nil {
 		return nil, fmt.Errorf("accounts of the tracker: %w", db.Classify(err))
 	}

@@ -135,20 +135,15 @@ const sqlOwnTotals = `select count(*), count(*) filter (where broken) from own_t
 // oldest open one was requested.
 func (s *Store) FilingTotals(ctx context.Context) (crash.FilingTotals, error) {
 	totals := crash.FilingTotals{States: map[crash.FilingState]int64{}}
-	rows, err := s.Pool.Query(ctx, sqlFilingTotals)
-	if err != nil {
-		return totals, fmt.Errorf("count filings: %w", db.Classify(err))
-	}
 	var state crash.FilingState
 	var count, parked int64
 	var oldest time.Time
-	_, err = pgx.ForEachRow(rows, []any{&state, &count, db.OrZero(&oldest), &parked}, func() error {
+	err := db.Each(ctx, s.Pool, sqlFilingTotals, nil, []any{&state, &count, db.OrZero(&oldest), &parked}, func() {
 		totals.States[state] = count
 		totals.Parked += parked
 		if !oldest.IsZero() && (totals.Oldest.IsZero() || oldest.Before(totals.Oldest)) {
 			totals.Oldest = oldest
 		}
-		return nil
 	})
 	if err != nil {
 		return totals, fmt.Errorf("count filings: %w", db.Classify(err))
@@ -366,11 +361,7 @@ func (s *Store) DueFilings(ctx context.Context, terms crash.FilingTerms, limit i
 		if err := s.abandonDead(ctx, tx, terms); err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, sqlDueFilings, pgx.NamedArgs{"limit": limit})
-		if err != nil {
-			return err
-		}
-		due, err = pgx.CollectRows(rows, pgx.RowTo[int64])
+		due, err = db.List(ctx, tx, sqlDueFilings, pgx.NamedArgs{"limit": limit}, pgx.RowTo[int64])
 		return err
 	})
 	if err != nil {
@@ -388,13 +379,9 @@ type claimedFiling struct {
 }
 
 func (s *Store) abandonDead(ctx context.Context, tx pgx.Tx, terms crash.FilingTerms) error {
-	rows, err := tx.Query(ctx, sqlClaimedFilings, pgx.NamedArgs{
+	claimed, err := db.List(ctx, tx, sqlClaimedFilings, pgx.NamedArgs{
 		"create": terms.Sending + terms.Answer + claimGrace, "search": searchLimit,
-	})
-	if err != nil {
-		return err
-	}
-	claimed, err := pgx.CollectRows(rows, pgx.RowToStructByPos[claimedFiling])
+	}, pgx.RowToStructByPos[claimedFiling])
 	if err != nil {
 		return err
 	}
@@ -660,11 +647,7 @@ func (s *Store) Ledger(ctx context.Context, filter crash.LedgerFilter) ([]crash.
 	if filter.Bucket != (crash.BucketID{}) {
 		args["bucket"] = filter.Bucket[:]
 	}
-	rows, err := s.Pool.Query(ctx, sqlLedger, args)
-	if err != nil {
-		return nil, fmt.Errorf("ledger: %w", db.Classify(err))
-	}
-	entries, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (e crash.LedgerEntry, err error) {
+	entries, err := db.List(ctx, s.Pool, sqlLedger, args, func(row pgx.CollectableRow) (e crash.LedgerEntry, err error) {
 		err = scanFiling(row, &e.Filing, &e.Heading, &e.Package, &e.Linked)
 		return e, err
 	})
@@ -689,13 +672,8 @@ func (s *Store) addLines(ctx context.Context, entries []crash.LedgerEntry) error
 	var id int64
 	var line crash.LedgerLine
 	each := func(sql string, into []any, do func(*crash.LedgerEntry)) error {
-		rows, err := s.Pool.Query(ctx, sql, args)
-		if err != nil {
-			return err
-		}
-		_, err = pgx.ForEachRow(rows, append([]any{&id}, into...), func() error {
+		err := db.Each(ctx, s.Pool, sql, args, append([]any{&id}, into...), func() {
 			do(at[id])
-			return nil
 		})
 		return err
 	}

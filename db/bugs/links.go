@@ -167,11 +167,8 @@ const sqlBucketsOfBug = `
 // BucketsOfBug returns the problems that are linked to a bug or to a duplicate of it, most frequent
 // first. It returns NotFound if there are none.
 func (s *Store) BucketsOfBug(ctx context.Context, number int64) ([]crash.Bucket, error) {
-	rows, err := s.Pool.Query(ctx, sqlBucketsOfBug, pgx.NamedArgs{"number": number, "limit": maxBucketsOfBug})
-	if err != nil {
-		return nil, fmt.Errorf("buckets of bug %d: %w", number, db.Classify(err))
-	}
-	buckets, err := pgx.CollectRows(rows, db.ScanBucket)
+	buckets, err := db.List(ctx, s.Pool, sqlBucketsOfBug, pgx.NamedArgs{"number": number, "limit": maxBucketsOfBug},
+		db.ScanBucket)
 	if err != nil {
 		return nil, fmt.Errorf("buckets of bug %d: %w", number, db.Classify(err))
 	}
@@ -188,11 +185,8 @@ const sqlSignaturesOfBug = `
 // SignaturesOfBug returns the signatures of up to limit buckets that are linked to a bug, or of all
 // if limit is 0.
 func (s *Store) SignaturesOfBug(ctx context.Context, number int64, limit int) ([]string, error) {
-	rows, err := s.Pool.Query(ctx, sqlSignaturesOfBug, pgx.NamedArgs{"number": number, "limit": limit})
-	if err != nil {
-		return nil, fmt.Errorf("signatures of bug %d: %w", number, db.Classify(err))
-	}
-	signatures, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	signatures, err := db.List(ctx, s.Pool, sqlSignaturesOfBug, pgx.NamedArgs{"number": number, "limit": limit},
+		pgx.RowTo[string])
 	if err != nil {
 		return nil, fmt.Errorf("signatures of bug %d: %w", number, db.Classify(err))
 	}
@@ -317,11 +311,7 @@ const sqlNamedBugs = `
 // has them by now, and that mishap has not commented on because of that.
 func (s *Store) NamedBugs(ctx context.Context) ([]crash.NamedBug, error) {
 	ctx = reader.AsVisitor(ctx) // mishap writes nothing about embargoed problems to bugs
-	rows, err := s.Pool.Query(ctx, sqlNamedBugs)
-	if err != nil {
-		return nil, fmt.Errorf("bugs that got names: %w", db.Classify(err))
-	}
-	bugs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (n crash.NamedBug, err error) {
+	bugs, err := db.List(ctx, s.Pool, sqlNamedBugs, nil, func(row pgx.CollectableRow) (n crash.NamedBug, err error) {
 		err = db.ScanBucketAnd(row, &n.Bucket, &n.Number)
 		return n, err
 	})

@@ -19,11 +19,7 @@ const sqlRestored = `select restored, backup_taken from filing_writer where rest
 // tracker since. Until FinishRestore, no bugs, comments, mails or deliveries are sent. Restored
 // returns the zero value if nothing is pending.
 func (s *Store) Restored(ctx context.Context) (crash.Restored, error) {
-	rows, err := s.Pool.Query(ctx, sqlRestored)
-	if err != nil {
-		return crash.Restored{}, fmt.Errorf("restored database: %w", db.Classify(err))
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.Restored])
+	found, err := db.List(ctx, s.Pool, sqlRestored, nil, pgx.RowToStructByPos[crash.Restored])
 	if err != nil {
 		return crash.Restored{}, fmt.Errorf("restored database: %w", db.Classify(err))
 	}
@@ -119,14 +115,11 @@ const notRepeated = "It was waiting in the backup from which the database was re
 // Held returns up to limit of what waits in a restored database, and how many there are in all.
 func Held(ctx context.Context, h *db.Handle, r crash.Restored, limit int) (items []crash.HeldItem, total int,
 	err error) {
-	rows, err := h.Pool.Query(reader.Everything(ctx), sqlHeld, pgx.NamedArgs{"at": r.At, "limit": limit})
-	if err != nil {
-		return nil, 0, fmt.Errorf("what waits: %w", db.Classify(err))
-	}
-	items, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (i crash.HeldItem, err error) {
-		err = row.Scan(&i.Kind, &i.ID, &i.Recipient, &i.About, &i.Since, &i.InBackup, &total)
-		return i, err
-	})
+	items, err = db.List(reader.Everything(ctx), h.Pool, sqlHeld, pgx.NamedArgs{"at": r.At, "limit": limit},
+		func(row pgx.CollectableRow) (i crash.HeldItem, err error) {
+			err = row.Scan(&i.Kind, &i.ID, &i.Recipient, &i.About, &i.Since, &i.InBackup, &total)
+			return i, err
+		})
 	if err != nil {
 		return nil, 0, fmt.Errorf("what waits: %w", db.Classify(err))
 	}
@@ -139,11 +132,8 @@ const sqlFilers = `
 
 // Filers returns the own accounts at the tracker with which people file bugs.
 func Filers(ctx context.Context, h *db.Handle, key crash.TrackerKey) ([]string, error) {
-	rows, err := h.Pool.Query(ctx, sqlFilers, pgx.NamedArgs{"url": key.URL, "consumer": key.ConsumerKey})
-	if err != nil {
-		return nil, fmt.Errorf("accounts of people: %w", db.Classify(err))
-	}
-	accounts, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	accounts, err := db.List(ctx, h.Pool, sqlFilers, pgx.NamedArgs{"url": key.URL, "consumer": key.ConsumerKey},
+		pgx.RowTo[string])
 	if err != nil {
 		return nil, fmt.Errorf("accounts of people: %w", db.Classify(err))
 	}
@@ -168,11 +158,7 @@ const sqlKnownBugs = `
 
 // KnownBugs returns those of the numbers whose bugs are or were linked to a bucket.
 func (s *Store) KnownBugs(ctx context.Context, numbers []int64) ([]int64, error) {
-	rows, err := s.Pool.Query(ctx, sqlKnownBugs, pgx.NamedArgs{"numbers": numbers})
-	if err != nil {
-		return nil, fmt.Errorf("known bugs: %w", db.Classify(err))
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	out, err := db.List(ctx, s.Pool, sqlKnownBugs, pgx.NamedArgs{"numbers": numbers}, pgx.RowTo[int64])
 	if err != nil {
 		return nil, fmt.Errorf("known bugs: %w", db.Classify(err))
 	}
@@ -220,11 +206,7 @@ const sqlFiledBugs = `
 // FiledBugs returns the numbers of the bugs that were filed since a time, including those that were
 // unlinked later.
 func (s *Store) FiledBugs(ctx context.Context, since time.Time) ([]int64, error) {
-	rows, err := s.Pool.Query(ctx, sqlFiledBugs, pgx.NamedArgs{"since": since})
-	if err != nil {
-		return nil, fmt.Errorf("filed bugs: %w", db.Classify(err))
-	}
-	numbers, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	numbers, err := db.List(ctx, s.Pool, sqlFiledBugs, pgx.NamedArgs{"since": since}, pgx.RowTo[int64])
 	if err != nil {
 		return nil, fmt.Errorf("filed bugs: %w", db.Classify(err))
 	}

@@ -25,15 +25,12 @@ const sqlBucketBugs = `
 // BucketBugs returns all bugs of a bucket's problem. The first one determines the status, and lists
 // show it.
 func (s *Store) BucketBugs(ctx context.Context, id crash.BucketID) ([]crash.Bug, error) {
-	rows, err := s.Pool.Query(ctx, sqlBucketBugs, pgx.NamedArgs{"bucket": id[:]})
-	if err != nil {
-		return nil, fmt.Errorf("bugs of bucket %s: %w", id, db.Classify(err))
-	}
-	bugs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (crash.Bug, error) {
-		var b db.BugScan
-		err := row.Scan(b.Columns()...)
-		return b.Bug(), err
-	})
+	bugs, err := db.List(ctx, s.Pool, sqlBucketBugs, pgx.NamedArgs{"bucket": id[:]},
+		func(row pgx.CollectableRow) (crash.Bug, error) {
+			var b db.BugScan
+			err := row.Scan(b.Columns()...)
+			return b.Bug(), err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("bugs of bucket %s: %w", id, db.Classify(err))
 	}
@@ -52,11 +49,7 @@ func (s *Store) DueBugs(ctx context.Context, limit int) ([]int64, error) {
 }
 
 func (s *Store) numbers(ctx context.Context, what, sql string, args pgx.NamedArgs) ([]int64, error) {
-	rows, err := s.Pool.Query(ctx, sql, args)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, db.Classify(err))
-	}
-	numbers, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	numbers, err := db.List(ctx, s.Pool, sql, args, pgx.RowTo[int64])
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, db.Classify(err))
 	}
@@ -157,17 +150,14 @@ const sqlStatesOf = `select to_jsonb(st) from bug_states as st where st.number =
 // BugStates returns the stored states of bugs, in no particular order. It omits bugs that were
 // never read.
 func (s *Store) BugStates(ctx context.Context, numbers []int64) ([]crash.BugState, error) {
-	rows, err := s.Pool.Query(ctx, sqlStatesOf, pgx.NamedArgs{"numbers": numbers})
-	if err != nil {
-		return nil, fmt.Errorf("states of bugs: %w", db.Classify(err))
-	}
-	states, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (crash.BugState, error) {
-		var st *db.StoredState
-		if err := row.Scan(&st); err != nil {
-			return crash.BugState{}, err
-		}
-		return st.State(st.Number, ""), nil
-	})
+	states, err := db.List(ctx, s.Pool, sqlStatesOf, pgx.NamedArgs{"numbers": numbers},
+		func(row pgx.CollectableRow) (crash.BugState, error) {
+			var st *db.StoredState
+			if err := row.Scan(&st); err != nil {
+				return crash.BugState{}, err
+			}
+			return st.State(st.Number, ""), nil
+		})
 	if err != nil {
 		return nil, fmt.Errorf("states of bugs: %w", db.Classify(err))
 	}
@@ -487,11 +477,7 @@ const (
 // of their problems.
 func (s *Store) QuietBugs(ctx context.Context) ([]crash.QuietBug, error) {
 	ctx = reader.AsVisitor(ctx) // mishap writes nothing about embargoed problems to bugs
-	rows, err := s.Pool.Query(ctx, sqlQuietBugs)
-	if err != nil {
-		return nil, fmt.Errorf("quiet bugs: %w", db.Classify(err))
-	}
-	bugs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (q crash.QuietBug, err error) {
+	bugs, err := db.List(ctx, s.Pool, sqlQuietBugs, nil, func(row pgx.CollectableRow) (q crash.QuietBug, err error) {
 		err = row.Scan(&q.Number, &q.SourcePackage, &q.Last, db.OrZero(&q.Commented))
 		return q, err
 	})

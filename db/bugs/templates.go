@@ -25,11 +25,7 @@ const (
 
 // BugTemplates returns the templates that people have changed.
 func (s *Store) BugTemplates(ctx context.Context) ([]crash.BugTemplate, error) {
-	rows, err := s.Pool.Query(ctx, sqlBugTemplates)
-	if err != nil {
-		return nil, fmt.Errorf("templates of bugs: %w", db.Classify(err))
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.BugTemplate])
+	all, err := db.List(ctx, s.Pool, sqlBugTemplates, nil, pgx.RowToStructByPos[crash.BugTemplate])
 	if err != nil {
 		return nil, fmt.Errorf("templates of bugs: %w", db.Classify(err))
 	}
@@ -136,11 +132,7 @@ const (
 // and closed ones whose section was not updated since.
 func (s *Store) DueSections(ctx context.Context) ([]crash.DueSection, error) {
 	ctx = reader.AsVisitor(ctx) // mishap writes nothing about embargoed problems to bugs
-	rows, err := s.Pool.Query(ctx, sqlDueSections)
-	if err != nil {
-		return nil, fmt.Errorf("due sections: %w", db.Classify(err))
-	}
-	due, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.DueSection])
+	due, err := db.List(ctx, s.Pool, sqlDueSections, nil, pgx.RowToStructByPos[crash.DueSection])
 	if err != nil {
 		return nil, fmt.Errorf("due sections: %w", db.Classify(err))
 	}
@@ -150,15 +142,12 @@ func (s *Store) DueSections(ctx context.Context) ([]crash.DueSection, error) {
 // Sections returns the sections of bugs, in no particular order. A bug without one has a section
 // that was never written.
 func (s *Store) Sections(ctx context.Context, numbers []int64) ([]crash.BugSection, error) {
-	rows, err := s.Pool.Query(ctx, sqlBugSection, pgx.NamedArgs{"numbers": listOf(numbers)})
-	if err != nil {
-		return nil, fmt.Errorf("sections of bugs: %w", db.Classify(err))
-	}
-	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (b crash.BugSection, err error) {
-		err = row.Scan(&b.Number, &b.Known, &b.Filed, db.OrZero(&b.FiledAt), &b.Hashes, &b.Facts, &b.Pending, &b.Replace,
-			&b.Attempt, db.OrZero(&b.Written), &b.Stopped, db.OrZero(&b.StoppedAt), &b.Problem)
-		return b, err
-	})
+	all, err := db.List(ctx, s.Pool, sqlBugSection, pgx.NamedArgs{"numbers": listOf(numbers)},
+		func(row pgx.CollectableRow) (b crash.BugSection, err error) {
+			err = row.Scan(&b.Number, &b.Known, &b.Filed, db.OrZero(&b.FiledAt), &b.Hashes, &b.Facts, &b.Pending, &b.Replace,
+				&b.Attempt, db.OrZero(&b.Written), &b.Stopped, db.OrZero(&b.StoppedAt), &b.Problem)
+			return b, err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("sections of bugs: %w", db.Classify(err))
 	}
@@ -292,18 +281,14 @@ func (s *Store) addUpdates(ctx context.Context, bugs []crash.Bug) error {
 			}
 		}
 	}
-	rows, err := s.Pool.Query(ctx, sqlBugUpdates, pgx.NamedArgs{"numbers": numbers})
-	if err != nil {
-		return db.Classify(err)
-	}
 	var number int64
 	var u crash.BugUpdate
-	_, err = pgx.ForEachRow(rows, []any{&number, &u.Kind, &u.About, &u.At, &u.Outcome, &u.Answer}, func() error {
-		for _, b := range at[number] {
-			b.Updates = append(b.Updates, u)
-		}
-		return nil
-	})
+	err := db.Each(ctx, s.Pool, sqlBugUpdates, pgx.NamedArgs{"numbers": numbers},
+		[]any{&number, &u.Kind, &u.About, &u.At, &u.Outcome, &u.Answer}, func() {
+			for _, b := range at[number] {
+				b.Updates = append(b.Updates, u)
+			}
+		})
 	if err != nil {
 		return db.Classify(err)
 	}

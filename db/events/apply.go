@@ -110,12 +110,8 @@ func (r *round) insertEdge(ctx context.Context, tx pgx.Tx, e rules.Edge, outcome
 	if held.IsZero() {
 		held = r.now
 	}
-	rows, err := tx.Query(ctx, sqlInsertEdge, pgx.NamedArgs{"rule": e.Rule.ID, "head": head, "key": e.Key, "at": r.now,
-		"held": held, "outcome": outcome})
-	if err != nil {
-		return false, fmt.Errorf("store edge %s: %w", e.ID(), err)
-	}
-	own, err := pgx.CollectRows(rows, pgx.RowTo[bool])
+	own, err := db.List(ctx, tx, sqlInsertEdge, pgx.NamedArgs{"rule": e.Rule.ID, "head": head, "key": e.Key, "at": r.now,
+		"held": held, "outcome": outcome}, pgx.RowTo[bool])
 	if err != nil {
 		return false, fmt.Errorf("store edge %s: %w", e.ID(), err)
 	}
@@ -243,16 +239,12 @@ func (r *round) unseen(ctx context.Context) ([]rules.Edge, error) {
 			heads[i] = e.Event.Bucket[:]
 		}
 	}
-	rows, err := r.store.Pool.Query(ctx, sqlSeenEdges, pgx.NamedArgs{"rules": ruleIDs, "buckets": heads, "keys": keys})
-	if err != nil {
-		return nil, fmt.Errorf("edges that are stored: %w", db.Classify(err))
-	}
 	seen := make([]bool, len(r.edges))
 	var place int
-	if _, err := pgx.ForEachRow(rows, []any{&place}, func() error {
-		seen[place-1] = true
-		return nil
-	}); err != nil {
+	if err := db.Each(ctx, r.store.Pool, sqlSeenEdges, pgx.NamedArgs{"rules": ruleIDs, "buckets": heads, "keys": keys},
+		[]any{&place}, func() {
+			seen[place-1] = true
+		}); err != nil {
 		return nil, fmt.Errorf("edges that are stored: %w", db.Classify(err))
 	}
 	var edges []rules.Edge
@@ -444,13 +436,9 @@ func (r *round) readArrivals(ctx context.Context) ([]arrival, error) {
 	}); err != nil || len(packages) == 0 {
 		return nil, db.Classify(err)
 	}
-	rows, err = r.store.Pool.Query(ctx, sqlPackageArrivals, pgx.NamedArgs{
+	arrivals, err := db.List(ctx, r.store.Pool, sqlPackageArrivals, pgx.NamedArgs{
 		"packages": packages, "since": first.Add(-rules.StormTime),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("new problems of packages: %w", db.Classify(err))
-	}
-	arrivals, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (a arrival, err error) {
+	}, func(row pgx.CollectableRow) (a arrival, err error) {
 		err = row.Scan(&a.pkg, &a.binary, &a.source, db.ScanTo(a.problem[:]), &a.at)
 		return a, err
 	})
@@ -467,18 +455,13 @@ type openStorm struct {
 }
 
 func (r *round) openStorms(ctx context.Context) (map[int64][]openStorm, error) {
-	rows, err := r.store.Pool.Query(ctx, sqlOpenStorms,
-		pgx.NamedArgs{"since": r.now.Add(-stormLookBack - rules.StormTime)})
-	if err != nil {
-		return nil, fmt.Errorf("storms: %w", db.Classify(err))
-	}
 	open := map[int64][]openStorm{}
 	var rule int64
 	var s openStorm
-	if _, err := pgx.ForEachRow(rows, []any{&rule, &s.key, &s.at, &s.held}, func() error {
-		open[rule] = append(open[rule], s)
-		return nil
-	}); err != nil {
+	if err := db.Each(ctx, r.store.Pool, sqlOpenStorms,
+		pgx.NamedArgs{"since": r.now.Add(-stormLookBack - rules.StormTime)}, []any{&rule, &s.key, &s.at, &s.held}, func() {
+			open[rule] = append(open[rule], s)
+		}); err != nil {
 		return nil, fmt.Errorf("storms: %w", db.Classify(err))
 	}
 	return open, nil
@@ -852,17 +835,13 @@ func (r *round) read(ctx context.Context) error {
 	if r.ix, err = r.store.IndexJudged(ctx); err != nil {
 		return err
 	}
-	rows, err := r.store.Pool.Query(ctx, sqlChangedHeads, pgx.NamedArgs{"after": r.from.round})
-	if err != nil {
-		return fmt.Errorf("changed problems: %w", db.Classify(err))
-	}
 	var id crash.BucketID
-	if _, err := pgx.ForEachRow(rows, []any{db.ScanTo(id[:])}, func() error {
-		if p, ok := r.ix.Problem(id); ok && p.Reports > 0 {
-			r.changed = append(r.changed, p)
-		}
-		return nil
-	}); err != nil {
+	if err := db.Each(ctx, r.store.Pool, sqlChangedHeads, pgx.NamedArgs{"after": r.from.round}, []any{db.ScanTo(id[:])},
+		func() {
+			if p, ok := r.ix.Problem(id); ok && p.Reports > 0 {
+				r.changed = append(r.changed, p)
+			}
+		}); err != nil {
 		return fmt.Errorf("changed problems: %w", db.Classify(err))
 	}
 	return nil

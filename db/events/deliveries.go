@@ -54,12 +54,8 @@ const (
 
 // Deliveries returns deliveries of an endpoint, newest first.
 func (s *Store) Deliveries(ctx context.Context, f DeliveryFilter) ([]crash.Delivery, error) {
-	rows, err := s.Pool.Query(ctx, sqlDeliveries, pgx.NamedArgs{"endpoint": f.Endpoint, "state": f.State,
-		"summary": f.Summary, "before": db.OrNull(f.Before), "beforeid": f.BeforeID, "limit": f.Limit})
-	if err != nil {
-		return nil, fmt.Errorf("deliveries: %w", db.Classify(err))
-	}
-	list, err := pgx.CollectRows(rows, scanDelivery)
+	list, err := db.List(ctx, s.Pool, sqlDeliveries, pgx.NamedArgs{"endpoint": f.Endpoint, "state": f.State,
+		"summary": f.Summary, "before": db.OrNull(f.Before), "beforeid": f.BeforeID, "limit": f.Limit}, scanDelivery)
 	if err != nil {
 		return nil, fmt.Errorf("deliveries: %w", db.Classify(err))
 	}
@@ -68,17 +64,13 @@ func (s *Store) Deliveries(ctx context.Context, f DeliveryFilter) ([]crash.Deliv
 
 // DeliveryStates returns the number of deliveries of an endpoint in each state.
 func (s *Store) DeliveryStates(ctx context.Context, endpoint int64) (map[crash.DeliveryState]int64, error) {
-	rows, err := s.Pool.Query(ctx, sqlDeliveryStates, pgx.NamedArgs{"endpoint": endpoint})
-	if err != nil {
-		return nil, fmt.Errorf("states of deliveries: %w", db.Classify(err))
-	}
 	states := map[crash.DeliveryState]int64{}
 	var state crash.DeliveryState
 	var n int64
-	if _, err := pgx.ForEachRow(rows, []any{&state, &n}, func() error {
-		states[state] = n
-		return nil
-	}); err != nil {
+	if err := db.Each(ctx, s.Pool, sqlDeliveryStates, pgx.NamedArgs{"endpoint": endpoint}, []any{&state, &n},
+		func() {
+			states[state] = n
+		}); err != nil {
 		return nil, fmt.Errorf("states of deliveries: %w", db.Classify(err))
 	}
 	return states, nil
@@ -198,11 +190,8 @@ func (s *Store) ReleaseDeliveries(ctx context.Context) error {
 		ID, Instance int64
 		Overdue      bool
 	}
-	rows, err := s.Pool.Query(ctx, sqlClaimedEndpoints, pgx.NamedArgs{"overdue": s.Now().Add(-maxClaimTime)})
-	if err != nil {
-		return fmt.Errorf("release deliveries: %w", db.Classify(err))
-	}
-	claims, err := pgx.CollectRows(rows, pgx.RowToStructByPos[claim])
+	claims, err := db.List(ctx, s.Pool, sqlClaimedEndpoints, pgx.NamedArgs{"overdue": s.Now().Add(-maxClaimTime)},
+		pgx.RowToStructByPos[claim])
 	if err != nil {
 		return fmt.Errorf("release deliveries: %w", db.Classify(err))
 	}
@@ -335,11 +324,7 @@ func (s *Store) claimDelivery(ctx context.Context, tx pgx.Tx, claim *crash.Deliv
 	if _, err := tx.Exec(ctx, sqlCountRequest, args); err != nil {
 		return false, false, err
 	}
-	rows, err := tx.Query(ctx, sqlNextDelivery, args)
-	if err != nil {
-		return false, false, err
-	}
-	claim.Delivery, err = pgx.CollectExactlyOneRow(rows, scanDelivery)
+	claim.Delivery, err = db.One(ctx, tx, sqlNextDelivery, args, scanDelivery)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, false, errNoneLeft
 	}
@@ -351,11 +336,7 @@ func (s *Store) claimDelivery(ctx context.Context, tx pgx.Tx, claim *crash.Deliv
 		return false, false, err
 	}
 	if claim.Event.Kind == crash.EventMany && claim.Payload == "" {
-		rows, err := tx.Query(ctx, sqlSummarisedEvents, args)
-		if err != nil {
-			return false, false, err
-		}
-		if claim.Summarised, err = pgx.CollectRows(rows, scanDeliveryEvent); err != nil {
+		if claim.Summarised, err = db.List(ctx, tx, sqlSummarisedEvents, args, scanDeliveryEvent); err != nil {
 			return false, false, err
 		}
 	}
@@ -404,19 +385,15 @@ const (
 // summarise replaces the deliveries that the limit of an endpoint has held back by one summary, if
 // there are at least two.
 func (s *Store) summarise(ctx context.Context, tx pgx.Tx, endpoint int64, now time.Time) error {
-	rows, err := tx.Query(ctx, sqlHeldDeliveries, pgx.NamedArgs{"id": endpoint, "now": now})
-	if err != nil {
-		return err
-	}
 	kinds := map[crash.EventKind]int64{}
 	var id string
 	var kind crash.EventKind
 	var held []string
-	if _, err := pgx.ForEachRow(rows, []any{&id, &kind}, func() error {
-		held = append(held, id)
-		kinds[kind]++
-		return nil
-	}); err != nil || len(held) < 2 {
+	if err := db.Each(ctx, tx, sqlHeldDeliveries, pgx.NamedArgs{"id": endpoint, "now": now}, []any{&id, &kind},
+		func() {
+			held = append(held, id)
+			kinds[kind]++
+		}); err != nil || len(held) < 2 {
 		return err
 	}
 	var parts []string
@@ -552,18 +529,15 @@ func (s *Store) switchOff(ctx context.Context, tx pgx.Tx, e crash.Endpoint, args
 	if _, err := tx.Exec(ctx, sqlEndpointOff, args); err != nil {
 		return err
 	}
-	rows, err := tx.Query(ctx, sqlToldOfEndpoint, s.RightsArgs(pgx.NamedArgs{"owner": e.Owner}))
-	if err != nil {
-		return err
-	}
-	people, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r crash.Recipient, err error) {
-		err = row.Scan(&r.User)
-		r.Reason = "you are an administrator"
-		if r.User == e.Owner {
-			r.Reason = "you own this endpoint"
-		}
-		return r, err
-	})
+	people, err := db.List(ctx, tx, sqlToldOfEndpoint, s.RightsArgs(pgx.NamedArgs{"owner": e.Owner}),
+		func(row pgx.CollectableRow) (r crash.Recipient, err error) {
+			err = row.Scan(&r.User)
+			r.Reason = "you are an administrator"
+			if r.User == e.Owner {
+				r.Reason = "you own this endpoint"
+			}
+			return r, err
+		})
 	if err != nil {
 		return err
 	}
@@ -604,11 +578,7 @@ const (
 
 // Endpoints returns all endpoints by name, without secrets.
 func (s *Store) Endpoints(ctx context.Context) ([]crash.Endpoint, error) {
-	rows, err := s.Pool.Query(ctx, sqlEndpoints)
-	if err != nil {
-		return nil, fmt.Errorf("endpoints: %w", db.Classify(err))
-	}
-	list, err := pgx.CollectRows(rows, scanEndpoint)
+	list, err := db.List(ctx, s.Pool, sqlEndpoints, nil, scanEndpoint)
 	if err != nil {
 		return nil, fmt.Errorf("endpoints: %w", db.Classify(err))
 	}
@@ -617,11 +587,7 @@ func (s *Store) Endpoints(ctx context.Context) ([]crash.Endpoint, error) {
 
 // Endpoint returns an endpoint without secrets. It returns NotFound if there is none.
 func (s *Store) Endpoint(ctx context.Context, id int64) (crash.Endpoint, error) {
-	rows, err := s.Pool.Query(ctx, sqlEndpoint, pgx.NamedArgs{"id": id})
-	if err != nil {
-		return crash.Endpoint{}, fmt.Errorf("endpoint %d: %w", id, db.Classify(err))
-	}
-	e, err := pgx.CollectExactlyOneRow(rows, scanEndpoint)
+	e, err := db.One(ctx, s.Pool, sqlEndpoint, pgx.NamedArgs{"id": id}, scanEndpoint)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return e, errNoEndpoint
 	}

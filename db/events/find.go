@@ -64,26 +64,22 @@ func (r *round) findNew(ctx context.Context) error {
 			since = rule.Since
 		}
 	}
-	rows, err := r.store.Pool.Query(ctx, sqlArrivals, pgx.NamedArgs{"heads": ids(r.changed), "since": since})
-	if err != nil {
-		return fmt.Errorf("arrivals of problems: %w", db.Classify(err))
-	}
 	var id crash.BucketID
 	var at time.Time
-	if _, err := pgx.ForEachRow(rows, []any{db.ScanTo(id[:]), &at}, func() error {
-		p, ok := r.ix.Problem(id)
-		if !ok {
-			return nil
-		}
-		for _, rule := range r.of(crash.EventNew, p.Package, p.Source) {
-			if at.After(rule.Since) && p.Systems >= rule.Machines {
-				e := r.event(crash.EventNew, p, p.Public().First(), p.Systems)
-				e.Text = rules.NewText(e)
-				r.add(rule, rules.Key(crash.EventNew), e)
+	if err := db.Each(ctx, r.store.Pool, sqlArrivals, pgx.NamedArgs{"heads": ids(r.changed), "since": since},
+		[]any{db.ScanTo(id[:]), &at}, func() {
+			p, ok := r.ix.Problem(id)
+			if !ok {
+				return
 			}
-		}
-		return nil
-	}); err != nil {
+			for _, rule := range r.of(crash.EventNew, p.Package, p.Source) {
+				if at.After(rule.Since) && p.Systems >= rule.Machines {
+					e := r.event(crash.EventNew, p, p.Public().First(), p.Systems)
+					e.Text = rules.NewText(e)
+					r.add(rule, rules.Key(crash.EventNew), e)
+				}
+			}
+		}); err != nil {
 		return fmt.Errorf("arrivals of problems: %w", db.Classify(err))
 	}
 	return r.findStorms(ctx)
@@ -189,19 +185,15 @@ func (r *round) unseenRegressions(ctx context.Context) ([]*regression, error) {
 	for i, g := range all {
 		at[edge{g.problem.ID, g.key}], heads[i] = g, g.problem.ID[:]
 	}
-	rows, err := r.store.Pool.Query(ctx, sqlSeenKeys, pgx.NamedArgs{"heads": heads, "kind": string(crash.EventRegressed)})
-	if err != nil {
-		return nil, fmt.Errorf("regressions that rules have seen: %w", db.Classify(err))
-	}
 	var id crash.BucketID
 	var rule int64
 	var key string
-	if _, err := pgx.ForEachRow(rows, []any{db.ScanTo(id[:]), &rule, &key}, func() error {
-		if g := at[edge{id, key}]; g != nil {
-			g.seenBy[rule] = true
-		}
-		return nil
-	}); err != nil {
+	if err := db.Each(ctx, r.store.Pool, sqlSeenKeys, pgx.NamedArgs{"heads": heads, "kind": string(crash.EventRegressed)},
+		[]any{db.ScanTo(id[:]), &rule, &key}, func() {
+			if g := at[edge{id, key}]; g != nil {
+				g.seenBy[rule] = true
+			}
+		}); err != nil {
 		return nil, fmt.Errorf("regressions that rules have seen: %w", db.Classify(err))
 	}
 	return all, nil
@@ -212,28 +204,24 @@ func (r *round) findProposed(ctx context.Context) error {
 	if !r.any(crash.EventProposed) {
 		return nil
 	}
-	rows, err := r.store.Pool.Query(ctx, sqlProposed, pgx.NamedArgs{"after": r.from.round})
-	if err != nil {
-		return fmt.Errorf("problems in proposed: %w", db.Classify(err))
-	}
 	var id crash.BucketID
 	var o crash.Occurrence
 	var first time.Time
 	var machines int64
-	if _, err := pgx.ForEachRow(rows, []any{db.ScanTo(id[:]), &o.Release, &o.Version, &first, &machines}, func() error {
-		p, ok := r.ix.Problem(id)
-		if !ok {
-			return nil
-		}
-		for _, rule := range r.of(crash.EventProposed, p.Package, p.Source) {
-			if machines >= rule.Machines && !first.Before(crash.Midnight(rule.Since)) {
-				e := r.event(crash.EventProposed, p, o, machines)
-				e.Text = rules.ProposedText(e)
-				r.add(rule, rules.Key(crash.EventProposed, string(o.Release), o.Version), e)
+	if err := db.Each(ctx, r.store.Pool, sqlProposed, pgx.NamedArgs{"after": r.from.round},
+		[]any{db.ScanTo(id[:]), &o.Release, &o.Version, &first, &machines}, func() {
+			p, ok := r.ix.Problem(id)
+			if !ok {
+				return
 			}
-		}
-		return nil
-	}); err != nil {
+			for _, rule := range r.of(crash.EventProposed, p.Package, p.Source) {
+				if machines >= rule.Machines && !first.Before(crash.Midnight(rule.Since)) {
+					e := r.event(crash.EventProposed, p, o, machines)
+					e.Text = rules.ProposedText(e)
+					r.add(rule, rules.Key(crash.EventProposed, string(o.Release), o.Version), e)
+				}
+			}
+		}); err != nil {
 		return fmt.Errorf("problems in proposed: %w", db.Classify(err))
 	}
 	return nil
@@ -292,26 +280,22 @@ func (r *round) findSymbolised(ctx context.Context) error {
 	if !r.any(crash.EventSymbolised) {
 		return nil
 	}
-	rows, err := r.store.Pool.Query(ctx, sqlSymbolised, pgx.NamedArgs{"after": r.from.decision, "upto": r.upTo.decision})
-	if err != nil {
-		return fmt.Errorf("symbolised problems: %w", db.Classify(err))
-	}
 	var id crash.BucketID
 	var at time.Time
-	if _, err := pgx.ForEachRow(rows, []any{db.ScanTo(id[:]), &at}, func() error {
-		p, ok := r.ix.Problem(id)
-		if !ok || p.Provisional {
-			return nil
-		}
-		for _, rule := range r.of(crash.EventSymbolised, p.Package, p.Source) {
-			if at.After(rule.Since) && p.Systems >= rule.Machines {
-				e := r.event(crash.EventSymbolised, p, p.Public().Last(), p.Systems)
-				e.Text = rules.SymbolisedText
-				r.add(rule, rules.Key(crash.EventSymbolised), e)
+	if err := db.Each(ctx, r.store.Pool, sqlSymbolised, pgx.NamedArgs{"after": r.from.decision, "upto": r.upTo.decision},
+		[]any{db.ScanTo(id[:]), &at}, func() {
+			p, ok := r.ix.Problem(id)
+			if !ok || p.Provisional {
+				return
 			}
-		}
-		return nil
-	}); err != nil {
+			for _, rule := range r.of(crash.EventSymbolised, p.Package, p.Source) {
+				if at.After(rule.Since) && p.Systems >= rule.Machines {
+					e := r.event(crash.EventSymbolised, p, p.Public().Last(), p.Systems)
+					e.Text = rules.SymbolisedText
+					r.add(rule, rules.Key(crash.EventSymbolised), e)
+				}
+			}
+		}); err != nil {
 		return fmt.Errorf("symbolised problems: %w", db.Classify(err))
 	}
 	return nil
@@ -335,27 +319,23 @@ func (r *round) findUnmuted(ctx context.Context) error {
 	if last := r.from.at.Add(-mutesLookBack); !r.from.at.IsZero() && last.After(since) {
 		since = last
 	}
-	rows, err := r.store.Pool.Query(ctx, sqlTriageEnded, pgx.NamedArgs{"since": since})
-	if err != nil {
-		return fmt.Errorf("ended mutes: %w", db.Classify(err))
-	}
 	var id crash.BucketID
 	var mute int64
 	var why string
-	if _, err := pgx.ForEachRow(rows, []any{db.ScanTo(id[:]), &mute, &why}, func() error {
-		p, ok := r.ix.Problem(id)
-		if !ok {
-			return nil
-		}
-		for _, rule := range r.of(crash.EventUnmuted, p.Package, p.Source) {
-			if p.Systems >= rule.Machines {
-				e := r.event(crash.EventUnmuted, p, p.Public().Last(), p.Systems)
-				e.Text = unmutedText(why)
-				r.add(rule, rules.Key(crash.EventUnmuted, fmt.Sprint(mute)), e)
+	if err := db.Each(ctx, r.store.Pool, sqlTriageEnded, pgx.NamedArgs{"since": since},
+		[]any{db.ScanTo(id[:]), &mute, &why}, func() {
+			p, ok := r.ix.Problem(id)
+			if !ok {
+				return
 			}
-		}
-		return nil
-	}); err != nil {
+			for _, rule := range r.of(crash.EventUnmuted, p.Package, p.Source) {
+				if p.Systems >= rule.Machines {
+					e := r.event(crash.EventUnmuted, p, p.Public().Last(), p.Systems)
+					e.Text = unmutedText(why)
+					r.add(rule, rules.Key(crash.EventUnmuted, fmt.Sprint(mute)), e)
+				}
+			}
+		}); err != nil {
 		return fmt.Errorf("ended mutes: %w", db.Classify(err))
 	}
 	return nil
@@ -366,16 +346,12 @@ func (r *round) muted(ctx context.Context, heads [][]byte) (map[crash.BucketID]b
 	if len(heads) == 0 {
 		return nil, nil
 	}
-	rows, err := r.store.Pool.Query(ctx, sqlTriageMuted, pgx.NamedArgs{"heads": heads})
-	if err != nil {
-		return nil, fmt.Errorf("muted problems: %w", db.Classify(err))
-	}
 	muted := map[crash.BucketID]bool{}
 	var id crash.BucketID
-	if _, err := pgx.ForEachRow(rows, []any{db.ScanTo(id[:])}, func() error {
-		muted[id] = true
-		return nil
-	}); err != nil {
+	if err := db.Each(ctx, r.store.Pool, sqlTriageMuted, pgx.NamedArgs{"heads": heads}, []any{db.ScanTo(id[:])},
+		func() {
+			muted[id] = true
+		}); err != nil {
 		return nil, fmt.Errorf("muted problems: %w", db.Classify(err))
 	}
 	return muted, nil
@@ -386,27 +362,23 @@ func (r *round) findRefused(ctx context.Context) error {
 	if !r.any(crash.EventRefused) {
 		return nil
 	}
-	rows, err := r.store.Pool.Query(ctx, sqlRefused)
-	if err != nil {
-		return fmt.Errorf("refused bugs: %w", db.Classify(err))
-	}
 	var id crash.BucketID
 	var filing, attempts int64
 	var reason string
-	if _, err := pgx.ForEachRow(rows, []any{db.ScanTo(id[:]), &filing, &attempts, &reason}, func() error {
-		p, ok := r.ix.Problem(id)
-		if !ok {
-			return nil
-		}
-		for _, rule := range r.of(crash.EventRefused, p.Package, p.Source) {
-			if p.Systems >= rule.Machines {
-				e := r.event(crash.EventRefused, p, p.Public().Last(), p.Systems)
-				e.Text = refusedText(reason)
-				r.add(rule, rules.Key(crash.EventRefused, fmt.Sprint(filing), fmt.Sprint(attempts)), e)
+	if err := db.Each(ctx, r.store.Pool, sqlRefused, nil, []any{db.ScanTo(id[:]), &filing, &attempts, &reason},
+		func() {
+			p, ok := r.ix.Problem(id)
+			if !ok {
+				return
 			}
-		}
-		return nil
-	}); err != nil {
+			for _, rule := range r.of(crash.EventRefused, p.Package, p.Source) {
+				if p.Systems >= rule.Machines {
+					e := r.event(crash.EventRefused, p, p.Public().Last(), p.Systems)
+					e.Text = refusedText(reason)
+					r.add(rule, rules.Key(crash.EventRefused, fmt.Sprint(filing), fmt.Sprint(attempts)), e)
+				}
+			}
+		}); err != nil {
 		return fmt.Errorf("refused bugs: %w", db.Classify(err))
 	}
 	return nil
@@ -422,11 +394,7 @@ func refusedText(why string) string {
 // deadCredentials returns texts that identify access tokens that the tracker has rejected, and
 // since when.
 func (r *round) deadCredentials(ctx context.Context) ([]string, error) {
-	rows, err := r.store.Pool.Query(ctx, sqlDeadCredentials)
-	if err != nil {
-		return nil, fmt.Errorf("credentials of the tracker: %w", db.Classify(err))
-	}
-	tokens, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	tokens, err := db.List(ctx, r.store.Pool, sqlDeadCredentials, nil, pgx.RowTo[string])
 	if err != nil {
 		return nil, fmt.Errorf("credentials of the tracker: %w", db.Classify(err))
 	}
@@ -515,17 +483,12 @@ func (s *Store) machinesIn(ctx context.Context, some []*index.Problem, until tim
 	if len(some) == 0 {
 		return machines, nil
 	}
-	rows, err := s.Pool.Query(ctx, sqlMachinesIn, pgx.NamedArgs{
-		"heads": ids(some), "since": until.AddDate(0, 0, 1-crash.PeriodWeek.Days()), "until": until,
-	})
-	if err != nil {
-		return nil, db.Classify(err)
-	}
 	var id crash.BucketID
 	var n int64
-	_, err = pgx.ForEachRow(rows, []any{db.ScanTo(id[:]), &n}, func() error {
+	err := db.Each(ctx, s.Pool, sqlMachinesIn, pgx.NamedArgs{
+		"heads": ids(some), "since": until.AddDate(0, 0, 1-crash.PeriodWeek.Days()), "until": until,
+	}, []any{db.ScanTo(id[:]), &n}, func() {
 		machines[id] = n
-		return nil
 	})
 	return machines, db.Classify(err)
 }
@@ -570,14 +533,11 @@ func (r *round) matchSearches(ctx context.Context, heads []crash.BucketID) error
 	slices.SortFunc(heads, func(a, b crash.BucketID) int { return bytes.Compare(a[:], b[:]) })
 	heads = slices.Compact(heads)
 	args := r.store.RightsArgs(pgx.NamedArgs{"most": maxFollowedSearches})
-	rows, err := r.store.Pool.Query(ctx, sqlFollowedSearches, args)
-	if err != nil {
-		return fmt.Errorf("followed searches: %w", db.Classify(err))
-	}
-	follows, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (f searchFollow, err error) {
-		err = row.Scan(&f.path, &f.name, &f.user.ID, &f.user.Name, &f.user.TrackerName)
-		return f, err
-	})
+	follows, err := db.List(ctx, r.store.Pool, sqlFollowedSearches, args,
+		func(row pgx.CollectableRow) (f searchFollow, err error) {
+			err = row.Scan(&f.path, &f.name, &f.user.ID, &f.user.Name, &f.user.TrackerName)
+			return f, err
+		})
 	if err != nil {
 		return fmt.Errorf("followed searches: %w", db.Classify(err))
 	}
@@ -703,17 +663,13 @@ func (r *round) readMembers(ctx context.Context) (members, error) {
 
 // packagesOf reads the source packages of sets and teams, by kind and key.
 func (s *Store) packagesOf(ctx context.Context, kinds, keys []string) (map[[2]string][]string, error) {
-	rows, err := s.Pool.Query(ctx, sqlMembers, pgx.NamedArgs{"kinds": kinds, "keys": keys})
-	if err != nil {
-		return nil, fmt.Errorf("packages of sets and teams: %w", db.Classify(err))
-	}
 	packages := map[[2]string][]string{}
 	var kind, key string
 	var names []string
-	if _, err := pgx.ForEachRow(rows, []any{&kind, &key, &names}, func() error {
-		packages[[2]string{kind, key}], names = names, nil
-		return nil
-	}); err != nil {
+	if err := db.Each(ctx, s.Pool, sqlMembers, pgx.NamedArgs{"kinds": kinds, "keys": keys}, []any{&kind, &key, &names},
+		func() {
+			packages[[2]string{kind, key}], names = names, nil
+		}); err != nil {
 		return nil, fmt.Errorf("packages of sets and teams: %w", db.Classify(err))
 	}
 	return packages, nil

@@ -296,11 +296,7 @@ func (s *Store) PlanMails(ctx context.Context) error {
 	if stop, err := s.StopState(ctx); err != nil || stop.Holds() {
 		return err
 	}
-	rows, err := s.Pool.Query(ctx, sqlWaitingPeople)
-	if err != nil {
-		return fmt.Errorf("plan mails: %w", db.Classify(err))
-	}
-	people, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	people, err := db.List(ctx, s.Pool, sqlWaitingPeople, nil, pgx.RowTo[int64])
 	if err != nil {
 		return fmt.Errorf("plan mails: %w", db.Classify(err))
 	}
@@ -340,11 +336,7 @@ func (s *Store) planMails(ctx context.Context, user int64) error {
 		if _, err := tx.Exec(ctx, sqlForgetUnreadable, args); err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, sqlWaitingNotices, args)
-		if err != nil {
-			return err
-		}
-		if work.Waiting, err = pgx.CollectRows(rows, scanWaiting); err != nil {
+		if work.Waiting, err = db.List(ctx, tx, sqlWaitingNotices, args, scanWaiting); err != nil {
 			return err
 		}
 		if err := tx.QueryRow(ctx, sqlRecentMails, args).Scan(&work.Sent, &work.Summaries); err != nil {
@@ -537,11 +529,7 @@ func (s *Store) ReleaseMails(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rows, err := s.Pool.Query(ctx, sqlClaimingUnits)
-	if err != nil {
-		return fmt.Errorf("release mails: %w", db.Classify(err))
-	}
-	units, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	units, err := db.List(ctx, s.Pool, sqlClaimingUnits, nil, pgx.RowTo[int64])
 	if err != nil {
 		return fmt.Errorf("release mails: %w", db.Classify(err))
 	}
@@ -600,12 +588,8 @@ const (
 // Mails returns mails, newest first: those in a state, or all if it is empty; those of one person,
 // or all if user is 0; those older than the one with number before, if it is not 0.
 func (s *Store) Mails(ctx context.Context, state crash.MailState, user, before int64, limit int) ([]crash.Mail, error) {
-	rows, err := s.Pool.Query(ctx, sqlMails,
-		pgx.NamedArgs{"state": state, "user": user, "before": before, "limit": limit})
-	if err != nil {
-		return nil, fmt.Errorf("list mails: %w", db.Classify(err))
-	}
-	mails, err := pgx.CollectRows(rows, scanMail)
+	mails, err := db.List(ctx, s.Pool, sqlMails,
+		pgx.NamedArgs{"state": state, "user": user, "before": before, "limit": limit}, scanMail)
 	if err != nil {
 		return nil, fmt.Errorf("list mails: %w", db.Classify(err))
 	}
@@ -621,17 +605,13 @@ type MailTotals struct {
 // MailTotals returns how many mails wait, and how many ended in the past day.
 func (s *Store) MailTotals(ctx context.Context) (t MailTotals, err error) {
 	t.States = map[crash.MailState]int64{}
-	rows, err := s.Pool.Query(ctx, sqlMailTotals, pgx.NamedArgs{"since": s.Now().AddDate(0, 0, -1)})
-	if err != nil {
-		return t, fmt.Errorf("count mails: %w", db.Classify(err))
-	}
 	var state crash.MailState
 	var n int64
 	var last *time.Time
-	if _, err = pgx.ForEachRow(rows, []any{&state, &n, &last}, func() error {
-		t.States[state] = n
-		return nil
-	}); err == nil {
+	if err = db.Each(ctx, s.Pool, sqlMailTotals, pgx.NamedArgs{"since": s.Now().AddDate(0, 0, -1)},
+		[]any{&state, &n, &last}, func() {
+			t.States[state] = n
+		}); err == nil {
 		err = s.Pool.QueryRow(ctx, sqlLastSuccess).Scan(db.OrZero(&t.LastSuccess))
 	}
 	if err != nil {

@@ -262,16 +262,11 @@ const (
 
 // AccountNames returns the names of accounts, by id.
 func (s *Store) AccountNames(ctx context.Context) (map[int64]string, error) {
-	rows, err := s.Pool.Query(ctx, sqlAccountNames)
-	if err != nil {
-		return nil, fmt.Errorf("names of accounts: %w", db.Classify(err))
-	}
 	names := map[int64]string{}
 	var id int64
 	var name string
-	_, err = pgx.ForEachRow(rows, []any{&id, &name}, func() error {
+	err := db.Each(ctx, s.Pool, sqlAccountNames, nil, []any{&id, &name}, func() {
 		names[id] = name
-		return nil
 	})
 	return names, db.Classify(err)
 }
@@ -346,11 +341,8 @@ func (r *rehearsal) rehearseNew(ctx context.Context) error {
 // query calls each for every row.
 func (r *rehearsal) query(ctx context.Context, sql string, args pgx.NamedArgs,
 	each func(pgx.CollectableRow) error) error {
-	rows, err := r.store.Pool.Query(ctx, sql, args)
-	if err != nil {
-		return db.Classify(err)
-	}
-	_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (struct{}, error) { return struct{}{}, each(row) })
+	_, err = db.List(ctx, r.store.Pool, sql, args,
+		func(row pgx.CollectableRow) (struct{}, error) { return struct{}{}, each(row) })
 	return db.Classify(err)
 }
 

@@ -43,14 +43,10 @@ const MaxUnread = 100
 
 // Inbox returns notices of a person, newest first.
 func (s *Store) Inbox(ctx context.Context, user int64, f crash.NoticeFilter, limit int) ([]crash.Notice, error) {
-	rows, err := s.Pool.Query(ctx, sqlInbox, pgx.NamedArgs{
+	notices, err := db.List(ctx, s.Pool, sqlInbox, pgx.NamedArgs{
 		"user": user, "kind": f.Kind, "package": f.Package, "mail": f.Mail, "unread": f.Unread, "before": f.Before,
 		"limit": limit,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("inbox: %w", db.Classify(err))
-	}
-	notices, err := pgx.CollectRows(rows, scanNotice)
+	}, scanNotice)
 	if err != nil {
 		return nil, fmt.Errorf("inbox: %w", db.Classify(err))
 	}
@@ -77,19 +73,14 @@ type InboxFacets struct {
 // InboxFacets returns the kinds and packages of a person's notices.
 func (s *Store) InboxFacets(ctx context.Context, user int64) (InboxFacets, error) {
 	f := InboxFacets{Kinds: map[crash.EventKind]int64{}, Packages: map[string]int64{}}
-	rows, err := s.Pool.Query(ctx, sqlInboxFacets, pgx.NamedArgs{"user": user})
-	if err != nil {
-		return f, fmt.Errorf("inbox: %w", db.Classify(err))
-	}
 	var kind crash.EventKind
 	var pkg string
 	var n int64
-	_, err = pgx.ForEachRow(rows, []any{&kind, &pkg, &n}, func() error {
+	err := db.Each(ctx, s.Pool, sqlInboxFacets, pgx.NamedArgs{"user": user}, []any{&kind, &pkg, &n}, func() {
 		f.Kinds[kind] += n
 		if pkg != "" {
 			f.Packages[pkg] += n
 		}
-		return nil
 	})
 	if err != nil {
 		return f, fmt.Errorf("inbox: %w", db.Classify(err))
@@ -213,11 +204,7 @@ func (s *Store) recipients(ctx context.Context, q querier, e rules.Edge, searche
 		users[i], names[i] = f.user, f.name
 	}
 	args["searchers"], args["searches"] = users, names
-	rows, err := q.Query(ctx, sqlRecipients, args)
-	if err != nil {
-		return to, fmt.Errorf("recipients of rule %d: %w", e.Rule.ID, db.Classify(err))
-	}
-	to.People, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (p crash.Recipient, err error) {
+	to.People, err = db.List(ctx, q, sqlRecipients, args, func(row pgx.CollectableRow) (p crash.Recipient, err error) {
 		var kind, name string
 		err = row.Scan(&p.User, &kind, &name)
 		p.Reason = reason(kind, name, e.Rule.Name)
@@ -229,11 +216,7 @@ func (s *Store) recipients(ctx context.Context, q querier, e rules.Edge, searche
 	if len(a.Endpoints) == 0 {
 		return to, nil
 	}
-	rows, err = q.Query(ctx, sqlReceivers, args)
-	if err != nil {
-		return to, fmt.Errorf("endpoints of rule %d: %w", e.Rule.ID, db.Classify(err))
-	}
-	if to.Endpoints, err = pgx.CollectRows(rows, pgx.RowTo[int64]); err != nil {
+	if to.Endpoints, err = db.List(ctx, q, sqlReceivers, args, pgx.RowTo[int64]); err != nil {
 		return to, fmt.Errorf("endpoints of rule %d: %w", e.Rule.ID, db.Classify(err))
 	}
 	return to, nil
@@ -344,11 +327,7 @@ func scanRule(row pgx.CollectableRow) (r rules.Rule, err error) {
 
 // Rules returns all rules, by name, without deleted ones.
 func (s *Store) Rules(ctx context.Context) ([]rules.Rule, error) {
-	rows, err := s.Pool.Query(ctx, sqlRules)
-	if err != nil {
-		return nil, fmt.Errorf("rules: %w", db.Classify(err))
-	}
-	all, err := pgx.CollectRows(rows, scanRule)
+	all, err := db.List(ctx, s.Pool, sqlRules, nil, scanRule)
 	if err != nil {
 		return nil, fmt.Errorf("rules: %w", db.Classify(err))
 	}
@@ -422,12 +401,8 @@ func (s *Store) SaveRule(ctx context.Context, r rules.Rule, person string) (int6
 
 // checkPeople returns Invalid if a rule names somebody who does not exist or may not read reports.
 func (s *Store) checkPeople(ctx context.Context, tx pgx.Tx, r rules.Rule) error {
-	rows, err := tx.Query(ctx, sqlStrangers, s.RightsArgs(pgx.NamedArgs{"users": r.Actions.Users,
-		"assign": r.Actions.Assign}))
-	if err != nil {
-		return err
-	}
-	strangers, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	strangers, err := db.List(ctx, tx, sqlStrangers, s.RightsArgs(pgx.NamedArgs{"users": r.Actions.Users,
+		"assign": r.Actions.Assign}), pgx.RowTo[string])
 	if err != nil || len(strangers) == 0 {
 		return err
 	}
@@ -485,17 +460,13 @@ func ruleError(what string, err error) error {
 // Activity returns what rules have done, by id. It counts the edges of the days that rehearsals cover.
 func (s *Store) Activity(ctx context.Context) (map[int64]rules.Activity, error) {
 	since, _ := crash.LastDays(s.Now(), rules.RehearsalDays)
-	rows, err := s.Pool.Query(ctx, sqlRuleActivity, pgx.NamedArgs{"since": since})
-	if err != nil {
-		return nil, fmt.Errorf("activity of rules: %w", db.Classify(err))
-	}
 	all := map[int64]rules.Activity{}
 	var id int64
 	var a rules.Activity
-	_, err = pgx.ForEachRow(rows, []any{&id, &a.Last, &a.Recent}, func() error {
-		all[id] = a
-		return nil
-	})
+	err := db.Each(ctx, s.Pool, sqlRuleActivity, pgx.NamedArgs{"since": since}, []any{&id, &a.Last, &a.Recent},
+		func() {
+			all[id] = a
+		})
 	if err != nil {
 		return nil, fmt.Errorf("activity of rules: %w", db.Classify(err))
 	}
@@ -523,11 +494,7 @@ const (
 
 // RuleEndpoints returns the programs that rules can notify, by name.
 func (s *Store) RuleEndpoints(ctx context.Context) ([]Endpoint, error) {
-	rows, err := s.Pool.Query(ctx, sqlRuleEndpoints)
-	if err != nil {
-		return nil, fmt.Errorf("endpoints: %w", db.Classify(err))
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Endpoint])
+	all, err := db.List(ctx, s.Pool, sqlRuleEndpoints, nil, pgx.RowToStructByPos[Endpoint])
 	if err != nil {
 		return nil, fmt.Errorf("endpoints: %w", db.Classify(err))
 	}
@@ -541,17 +508,13 @@ func (s *Store) AccountIDs(ctx context.Context, names []string) (ids []int64, un
 	for i, name := range names {
 		lower[i] = strings.ToLower(name)
 	}
-	rows, err := s.Pool.Query(ctx, sqlAccountIDs, s.RightsArgs(pgx.NamedArgs{"names": lower}))
-	if err != nil {
-		return nil, nil, fmt.Errorf("accounts: %w", db.Classify(err))
-	}
 	known := map[string]int64{}
 	var id int64
 	var name string
-	if _, err := pgx.ForEachRow(rows, []any{&id, &name}, func() error {
-		known[strings.ToLower(name)] = id
-		return nil
-	}); err != nil {
+	if err := db.Each(ctx, s.Pool, sqlAccountIDs, s.RightsArgs(pgx.NamedArgs{"names": lower}), []any{&id, &name},
+		func() {
+			known[strings.ToLower(name)] = id
+		}); err != nil {
 		return nil, nil, fmt.Errorf("accounts: %w", db.Classify(err))
 	}
 	for i, name := range names {
@@ -645,11 +608,7 @@ func (s *Store) DecidedCandidates(ctx context.Context, limit int) ([]rules.Candi
 }
 
 func (s *Store) candidates(ctx context.Context, sql string, limit int) ([]rules.Candidate, error) {
-	rows, err := s.Pool.Query(ctx, sql, pgx.NamedArgs{"limit": limit})
-	if err != nil {
-		return nil, fmt.Errorf("candidates: %w", db.Classify(err))
-	}
-	all, err := pgx.CollectRows(rows, scanCandidate)
+	all, err := db.List(ctx, s.Pool, sql, pgx.NamedArgs{"limit": limit}, scanCandidate)
 	if err != nil {
 		return nil, fmt.Errorf("candidates: %w", db.Classify(err))
 	}
@@ -658,11 +617,7 @@ func (s *Store) candidates(ctx context.Context, sql string, limit int) ([]rules.
 
 // Candidate returns a candidate. It returns NotFound if there is none with this id.
 func (s *Store) Candidate(ctx context.Context, id int64) (rules.Candidate, error) {
-	rows, err := s.Pool.Query(ctx, sqlCandidate, pgx.NamedArgs{"id": id})
-	if err != nil {
-		return rules.Candidate{}, fmt.Errorf("candidate: %w", db.Classify(err))
-	}
-	c, err := pgx.CollectExactlyOneRow(rows, scanCandidate)
+	c, err := db.One(ctx, s.Pool, sqlCandidate, pgx.NamedArgs{"id": id}, scanCandidate)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return c, errNoCandidate

@@ -115,14 +115,11 @@ func (a *Store) Follows(ctx context.Context, user int64, f crash.Follow) (does b
 // Followed returns what a person follows, sorted by kind and name, without deleted searches:
 // restoring a search restores its follows, too.
 func (a *Store) Followed(ctx context.Context, user int64) ([]crash.Follow, error) {
-	rows, err := a.store.Pool.Query(ctx, sqlFollows, pgx.NamedArgs{"user": user})
-	if err != nil {
-		return nil, fmt.Errorf("followed: %w", db.Classify(err))
-	}
-	follows, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (f crash.Follow, err error) {
-		err = row.Scan(&f.Kind, &f.Name, &f.Since)
-		return f, err
-	})
+	follows, err := db.List(ctx, a.store.Pool, sqlFollows, pgx.NamedArgs{"user": user},
+		func(row pgx.CollectableRow) (f crash.Follow, err error) {
+			err = row.Scan(&f.Kind, &f.Name, &f.Since)
+			return f, err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("followed: %w", db.Classify(err))
 	}
@@ -162,14 +159,11 @@ func (a *Store) ArrivedSince(ctx context.Context, ids []crash.BucketID, since ti
 	for i, id := range ids {
 		keys[i] = id[:]
 	}
-	rows, err := a.store.Pool.Query(ctx, sqlArrived, pgx.NamedArgs{"ids": keys, "since": since})
-	if err != nil {
-		return nil, fmt.Errorf("arrived since: %w", db.Classify(err))
-	}
-	arrived, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (id crash.BucketID, err error) {
-		err = row.Scan(db.ScanTo(id[:]))
-		return id, err
-	})
+	arrived, err := db.List(ctx, a.store.Pool, sqlArrived, pgx.NamedArgs{"ids": keys, "since": since},
+		func(row pgx.CollectableRow) (id crash.BucketID, err error) {
+			err = row.Scan(db.ScanTo(id[:]))
+			return id, err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("arrived since: %w", db.Classify(err))
 	}
@@ -206,14 +200,11 @@ const (
 
 // Marks returns what a person has seen of the problems and searches that they follow.
 func (a *Store) Marks(ctx context.Context, user int64) ([]crash.FollowMark, error) {
-	rows, err := a.store.Pool.Query(ctx, sqlMarks, pgx.NamedArgs{"user": user})
-	if err != nil {
-		return nil, fmt.Errorf("marks: %w", db.Classify(err))
-	}
-	marks, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (m crash.FollowMark, err error) {
-		err = row.Scan(&m.Kind, &m.Name, db.ScanTo(m.Bucket[:]), &m.Mark, &m.News, db.OrZero(&m.At))
-		return m, err
-	})
+	marks, err := db.List(ctx, a.store.Pool, sqlMarks, pgx.NamedArgs{"user": user},
+		func(row pgx.CollectableRow) (m crash.FollowMark, err error) {
+			err = row.Scan(&m.Kind, &m.Name, db.ScanTo(m.Bucket[:]), &m.Mark, &m.News, db.OrZero(&m.At))
+			return m, err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("marks: %w", db.Classify(err))
 	}
@@ -274,21 +265,17 @@ const (
 // Notes returns the notes about a bucket's problem, oldest first, each with all its versions. It
 // includes deleted notes.
 func (a *Store) Notes(ctx context.Context, bucket crash.BucketID) ([]crash.Note, error) {
-	rows, err := a.store.Pool.Query(ctx, sqlNotes, pgx.NamedArgs{"bucket": bucket[:]})
-	if err != nil {
-		return nil, fmt.Errorf("notes of %s: %w", bucket, db.Classify(err))
-	}
 	var notes []crash.Note
 	var n crash.Note
 	var t crash.NoteText
-	_, err = pgx.ForEachRow(rows, []any{&n.ID, db.ScanTo(n.Bucket[:]), &n.Written, &n.Person, &t.At, &t.Person, &t.Text},
-		func() error {
+	err := db.Each(ctx, a.store.Pool, sqlNotes, pgx.NamedArgs{"bucket": bucket[:]},
+		[]any{&n.ID, db.ScanTo(n.Bucket[:]), &n.Written, &n.Person, &t.At, &t.Person, &t.Text},
+		func() {
 			if len(notes) == 0 || notes[len(notes)-1].ID != n.ID {
 				notes = append(notes, n)
 			}
 			last := &notes[len(notes)-1]
 			last.Texts = append(last.Texts, t)
-			return nil
 		})
 	if err != nil {
 		return nil, fmt.Errorf("notes of %s: %w", bucket, db.Classify(err))
@@ -395,20 +382,12 @@ const maxMentionable = 200
 // sorted. These are the accounts that a note about a problem can reach: they are not disabled, have
 // a role and, if the problem is embargoed, may see it.
 func (a *Store) Mentionable(ctx context.Context, bucket crash.BucketID, begins string, limit int) ([]string, error) {
-	rows, err := a.store.Pool.Query(ctx, sqlEmbargoSources, pgx.NamedArgs{"bucket": bucket[:]})
+	embargoed, err := db.List(ctx, a.store.Pool, sqlEmbargoSources, pgx.NamedArgs{"bucket": bucket[:]}, pgx.RowTo[string])
 	if err != nil {
 		return nil, fmt.Errorf("embargo of %s: %w", bucket, db.Classify(err))
 	}
-	embargoed, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("embargo of %s: %w", bucket, db.Classify(err))
-	}
-	rows, err = a.store.Pool.Query(ctx, sqlMentionable, a.withRights(pgx.NamedArgs{"begins": begins,
-		"limit": maxMentionable}))
-	if err != nil {
-		return nil, fmt.Errorf("names of accounts: %w", db.Classify(err))
-	}
-	users, err := pgx.CollectRows(rows, a.scanUser)
+	users, err := db.List(ctx, a.store.Pool, sqlMentionable, a.withRights(pgx.NamedArgs{"begins": begins,
+		"limit": maxMentionable}), a.scanUser)
 	if err != nil {
 		return nil, fmt.Errorf("names of accounts: %w", db.Classify(err))
 	}
@@ -429,14 +408,9 @@ func (a *Store) Named(ctx context.Context, names []string) (map[string]string, e
 	if len(names) == 0 {
 		return known, nil
 	}
-	rows, err := a.store.Pool.Query(ctx, sqlNamed, pgx.NamedArgs{"names": names})
-	if err != nil {
-		return nil, fmt.Errorf("names of accounts: %w", db.Classify(err))
-	}
 	var typed, name string
-	if _, err := pgx.ForEachRow(rows, []any{&typed, &name}, func() error {
+	if err := db.Each(ctx, a.store.Pool, sqlNamed, pgx.NamedArgs{"names": names}, []any{&typed, &name}, func() {
 		known[typed] = name
-		return nil
 	}); err != nil {
 		return nil, fmt.Errorf("names of accounts: %w", db.Classify(err))
 	}
@@ -458,11 +432,7 @@ func mention(ctx context.Context, store *db.Store, tx pgx.Tx, bucket crash.Bucke
 	if len(names) == 0 {
 		return nil
 	}
-	rows, err := tx.Query(ctx, sqlMentioned, pgx.NamedArgs{"names": names, "person": person})
-	if err != nil {
-		return fmt.Errorf("accounts in note %d: %w", note, db.Classify(err))
-	}
-	users, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	users, err := db.List(ctx, tx, sqlMentioned, pgx.NamedArgs{"names": names, "person": person}, pgx.RowTo[int64])
 	if err != nil || len(users) == 0 {
 		return db.Classify(err)
 	}

@@ -271,14 +271,11 @@ func (a *Store) UnlinkIdentity(ctx context.Context, user, id int64, ways Ways) e
 			return err
 		}
 		left = left && ways.Password
-		rows, err := tx.Query(ctx, sqlIdentitiesOfUser, pgx.NamedArgs{"user": user})
-		if err != nil {
-			return fmt.Errorf("identities of account: %w", err)
-		}
-		all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (i crash.StoredIdentity, err error) {
-			err = row.Scan(&i.ID, &i.Source, &i.Issuer, &i.Subject)
-			return i, err
-		})
+		all, err := db.List(ctx, tx, sqlIdentitiesOfUser, pgx.NamedArgs{"user": user},
+			func(row pgx.CollectableRow) (i crash.StoredIdentity, err error) {
+				err = row.Scan(&i.ID, &i.Source, &i.Issuer, &i.Subject)
+				return i, err
+			})
 		if err != nil {
 			return fmt.Errorf("identities of account: %w", err)
 		}
@@ -357,15 +354,11 @@ func (a *Store) EndProviderSessions(ctx context.Context, who crash.Identity) (n 
 		return 0, nil
 	}
 	err = a.store.InTx(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, sqlEndProviderSessions, pgx.NamedArgs{"source": who.Source, "issuer": who.Issuer,
-			"subject": who.Subject, "session": who.Session})
-		if err != nil {
-			return fmt.Errorf("end sessions: %w", err)
-		}
 		ended := map[string]int{}
 		var name string
 		var sessions int
-		_, err = pgx.ForEachRow(rows, []any{&name, &sessions}, func() error { ended[name] = sessions; return nil })
+		err := db.Each(ctx, tx, sqlEndProviderSessions, pgx.NamedArgs{"source": who.Source, "issuer": who.Issuer,
+			"subject": who.Subject, "session": who.Session}, []any{&name, &sessions}, func() { ended[name] = sessions })
 		if err != nil {
 			return fmt.Errorf("end sessions: %w", err)
 		}

@@ -214,14 +214,11 @@ const sqlAll = `select user_id, confirmed from second_factors where confirmed is
 
 // SecondFactors returns since when accounts have an authenticator app, by id of the account.
 func (s *Store) SecondFactors(ctx context.Context) (map[int64]time.Time, error) {
-	rows, err := s.store.Pool.Query(ctx, sqlAll)
-	if err != nil {
-		return nil, fmt.Errorf("second factors: %w", db.Classify(err))
-	}
 	all := map[int64]time.Time{}
 	var user int64
 	var since time.Time
-	if _, err := pgx.ForEachRow(rows, []any{&user, &since}, func() error { all[user] = since; return nil }); err != nil {
+	if err := db.Each(ctx, s.store.Pool, sqlAll, nil, []any{&user, &since},
+		func() { all[user] = since }); err != nil {
 		return nil, fmt.Errorf("second factors: %w", db.Classify(err))
 	}
 	return all, nil

@@ -183,14 +183,11 @@ const sqlSessions = `
 
 // SessionsOf returns the sessions of an account, the last used first, at most 100.
 func (a *Store) SessionsOf(ctx context.Context, user int64) ([]crash.Session, error) {
-	rows, err := a.store.Pool.Query(ctx, sqlSessions, pgx.NamedArgs{"user": user, "now": a.store.Now()})
-	if err != nil {
-		return nil, fmt.Errorf("sessions: %w", db.Classify(err))
-	}
-	sessions, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (s crash.Session, err error) {
-		err = row.Scan(&s.ID, &s.Created, &s.Used, &s.Address, &s.Browser, &s.Source)
-		return s, err
-	})
+	sessions, err := db.List(ctx, a.store.Pool, sqlSessions, pgx.NamedArgs{"user": user, "now": a.store.Now()},
+		func(row pgx.CollectableRow) (s crash.Session, err error) {
+			err = row.Scan(&s.ID, &s.Created, &s.Used, &s.Address, &s.Browser, &s.Source)
+			return s, err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("sessions: %w", db.Classify(err))
 	}
@@ -218,15 +215,10 @@ func (a *Store) EndOtherSessions(ctx context.Context, user int64, id string) err
 
 func (a *Store) endSessions(ctx context.Context, sql string, user int64, id string) error {
 	err := a.store.InTx(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, sql, pgx.NamedArgs{"user": user, "id": id})
-		if err != nil {
-			return err
-		}
 		var name, address string
 		var addresses []string
-		_, err = pgx.ForEachRow(rows, []any{&name, &address}, func() error {
+		err := db.Each(ctx, tx, sql, pgx.NamedArgs{"user": user, "id": id}, []any{&name, &address}, func() {
 			addresses = append(addresses, address)
-			return nil
 		})
 		if err != nil || len(addresses) == 0 {
 			return err

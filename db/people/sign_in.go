@@ -117,12 +117,8 @@ func (a *Store) signedIn(ctx context.Context, account account, tries []attempt) 
 		if err := uncountAttempts(ctx, tx, tries); err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, sqlSignedIn, a.withRights(pgx.NamedArgs{"id": account.id, "now": a.store.Now(),
-			"partly": account.needsCode}))
-		if err != nil {
-			return fmt.Errorf("record sign-in: %w", err)
-		}
-		u, err = pgx.CollectExactlyOneRow(rows, a.scanUser)
+		u, err = db.One(ctx, tx, sqlSignedIn, a.withRights(pgx.NamedArgs{"id": account.id, "now": a.store.Now(),
+			"partly": account.needsCode}), a.scanUser)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return errWrongPassword
 		}

@@ -97,14 +97,11 @@ func (a *Store) AddTokenFor(ctx context.Context, by string, u crash.User, name s
 
 // Tokens returns a person's tokens that were not revoked, newest first. It includes expired ones.
 func (a *Store) Tokens(ctx context.Context, u crash.User) ([]crash.APIToken, error) {
-	rows, err := a.store.Pool.Query(ctx, sqlTokens, pgx.NamedArgs{"user": u.ID})
-	if err != nil {
-		return nil, fmt.Errorf("tokens: %w", db.Classify(err))
-	}
-	tokens, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (t crash.APIToken, err error) {
-		err = row.Scan(tokenFields(&t)...)
-		return t, err
-	})
+	tokens, err := db.List(ctx, a.store.Pool, sqlTokens, pgx.NamedArgs{"user": u.ID},
+		func(row pgx.CollectableRow) (t crash.APIToken, err error) {
+			err = row.Scan(tokenFields(&t)...)
+			return t, err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("tokens: %w", db.Classify(err))
 	}
@@ -203,17 +200,14 @@ const sqlAllTokens = `
 // AllTokens returns the tokens that a filter selects, by name of the account and then newest first.
 func (s *Store) AllTokens(ctx context.Context, f crash.TokenFilter) ([]crash.PersonToken, error) {
 	now := s.store.Now()
-	rows, err := s.store.Pool.Query(ctx, sqlAllTokens, pgx.NamedArgs{"person": f.Person, "text": f.Text, "scope": f.Scope,
-		"state": f.State, "now": now, "soon": now.Add(crash.TokenWarning), "unused": now.Add(-crash.TokenUnused),
-		"limit": f.Limit})
-	if err != nil {
-		return nil, fmt.Errorf("list tokens: %w", db.Classify(err))
-	}
-	tokens, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (t crash.PersonToken, err error) {
-		err = row.Scan(&t.Person, &t.Team.Source, &t.Team.Name, &t.Disabled, &t.ID, &t.Name, &t.Hint, &t.Scopes, &t.Created,
-			&t.Expires, db.OrZero(&t.LastUsed), &t.LastAddress, db.OrZero(&t.Revoked))
-		return t, err
-	})
+	tokens, err := db.List(ctx, s.store.Pool, sqlAllTokens,
+		pgx.NamedArgs{"person": f.Person, "text": f.Text, "scope": f.Scope,
+			"state": f.State, "now": now, "soon": now.Add(crash.TokenWarning), "unused": now.Add(-crash.TokenUnused),
+			"limit": f.Limit}, func(row pgx.CollectableRow) (t crash.PersonToken, err error) {
+			err = row.Scan(&t.Person, &t.Team.Source, &t.Team.Name, &t.Disabled, &t.ID, &t.Name, &t.Hint, &t.Scopes, &t.Created,
+				&t.Expires, db.OrZero(&t.LastUsed), &t.LastAddress, db.OrZero(&t.Revoked))
+			return t, err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("list tokens: %w", db.Classify(err))
 	}
@@ -286,11 +280,7 @@ func (s *Store) RevokeTokens(ctx context.Context, by string, state crash.TokenSt
 func (s *Store) revokeTokens(ctx context.Context, by, sql string, args pgx.NamedArgs) (all []revoked, err error) {
 	args["now"] = s.store.Now()
 	err = s.store.InTx(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, sql, args)
-		if err != nil {
-			return fmt.Errorf("revoke tokens: %w", err)
-		}
-		all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (t revoked, err error) {
+		all, err = db.List(ctx, tx, sql, args, func(row pgx.CollectableRow) (t revoked, err error) {
 			err = row.Scan(&t.hint, &t.person)
 			return t, err
 		})
@@ -342,12 +332,8 @@ func (s *Store) WarnOfTokenExpiry(ctx context.Context) error {
 	}
 	now := s.store.Now()
 	return s.store.InTx(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, sqlExpiringTokens, pgx.NamedArgs{"now": now, "until": now.Add(crash.TokenWarning),
-			"most": maxWarnings})
-		if err != nil {
-			return fmt.Errorf("expiring tokens: %w", err)
-		}
-		tokens, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (t expiring, err error) {
+		tokens, err := db.List(ctx, tx, sqlExpiringTokens, pgx.NamedArgs{"now": now, "until": now.Add(crash.TokenWarning),
+			"most": maxWarnings}, func(row pgx.CollectableRow) (t expiring, err error) {
 			err = row.Scan(&t.ID, &t.Name, &t.Hint, &t.Expires, &t.owner.ID, &t.owner.Name, &t.owner.Team.Source,
 				&t.owner.Team.Name)
 			return t, err
@@ -387,12 +373,8 @@ func (s *Store) tokenRecipients(ctx context.Context, tx pgx.Tx, owner crash.User
 		return crash.Recipients{People: []crash.Recipient{{User: owner.ID, Reason: "the token is yours"}}},
 			"Create a new one", nil
 	}
-	rows, err := tx.Query(ctx, sqlResponsible, s.store.RightsArgs(pgx.NamedArgs{"source": owner.Team.Source,
-		"team": owner.Team.Name}))
-	if err != nil {
-		return to, "", fmt.Errorf("members of the team: %w", err)
-	}
-	to.People, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (r crash.Recipient, err error) {
+	to.People, err = db.List(ctx, tx, sqlResponsible, s.store.RightsArgs(pgx.NamedArgs{"source": owner.Team.Source,
+		"team": owner.Team.Name}), func(row pgx.CollectableRow) (r crash.Recipient, err error) {
 		r.Reason = "the token belongs to a service account of " + owner.Team.Name
 		return r, row.Scan(&r.User)
 	})
@@ -418,15 +400,12 @@ const sqlServices = `
 // ServiceAccounts returns the service accounts of the teams of a person, or all if user is 0, by name.
 func (s *Store) ServiceAccounts(ctx context.Context, user int64) ([]crash.ServiceAccount, error) {
 	args := s.store.RightsArgs(pgx.NamedArgs{"user": user, "now": s.store.Now()})
-	rows, err := s.store.Pool.Query(ctx, sqlServices, args)
-	if err != nil {
-		return nil, fmt.Errorf("service accounts: %w", db.Classify(err))
-	}
-	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (v crash.ServiceAccount, err error) {
-		err = row.Scan(&v.Name, &v.Team.Source, &v.Team.Name, &v.Disabled, &v.Created, &v.Members, &v.Tokens,
-			db.OrZero(&v.Expires), db.OrZero(&v.LastUsed))
-		return v, err
-	})
+	all, err := db.List(ctx, s.store.Pool, sqlServices, args,
+		func(row pgx.CollectableRow) (v crash.ServiceAccount, err error) {
+			err = row.Scan(&v.Name, &v.Team.Source, &v.Team.Name, &v.Disabled, &v.Created, &v.Members, &v.Tokens,
+				db.OrZero(&v.Expires), db.OrZero(&v.LastUsed))
+			return v, err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("service accounts: %w", db.Classify(err))
 	}
@@ -441,12 +420,8 @@ const sqlMembers = `
 // TeamMembers returns the names of the people in a team as of their last sign-in, without disabled
 // accounts.
 func (s *Store) TeamMembers(ctx context.Context, team crash.Team) ([]string, error) {
-	rows, err := s.store.Pool.Query(ctx, sqlMembers, s.store.RightsArgs(pgx.NamedArgs{"source": team.Source,
-		"team": team.Name}))
-	if err != nil {
-		return nil, fmt.Errorf("members of a team: %w", db.Classify(err))
-	}
-	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	names, err := db.List(ctx, s.store.Pool, sqlMembers, s.store.RightsArgs(pgx.NamedArgs{"source": team.Source,
+		"team": team.Name}), pgx.RowTo[string])
 	if err != nil {
 		return nil, fmt.Errorf("members of a team: %w", db.Classify(err))
 	}

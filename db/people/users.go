@@ -155,11 +155,7 @@ const sqlUsers = `select ` + userColumns + ` from users as u order by lower(u.na
 
 // Accounts returns all accounts, including disabled ones, sorted by name.
 func (a *Store) Accounts(ctx context.Context) ([]crash.User, error) {
-	rows, err := a.store.Pool.Query(ctx, sqlUsers, a.withRights(pgx.NamedArgs{}))
-	if err != nil {
-		return nil, fmt.Errorf("list users: %w", db.Classify(err))
-	}
-	users, err := pgx.CollectRows(rows, a.scanUser)
+	users, err := db.List(ctx, a.store.Pool, sqlUsers, a.withRights(pgx.NamedArgs{}), a.scanUser)
 	if err != nil {
 		return nil, fmt.Errorf("list users: %w", db.Classify(err))
 	}
@@ -190,11 +186,7 @@ func (a *Store) ByID(ctx context.Context, id int64) (crash.User, error) {
 }
 
 func (a *Store) one(ctx context.Context, sql string, args pgx.NamedArgs) (crash.User, error) {
-	rows, err := a.store.Pool.Query(reader.Everything(ctx), sql, a.withRights(args))
-	if err != nil {
-		return crash.User{}, fmt.Errorf("read user: %w", db.Classify(err))
-	}
-	u, err := pgx.CollectExactlyOneRow(rows, a.scanUser)
+	u, err := db.One(reader.Everything(ctx), a.store.Pool, sql, a.withRights(args), a.scanUser)
 	if err != nil {
 		return crash.User{}, fmt.Errorf("read user: %w", db.Classify(err))
 	}
@@ -409,11 +401,7 @@ const sqlGrants = `
 
 // Grants returns all grants, by source and group. Those to single accounts come first.
 func (a *Store) Grants(ctx context.Context) ([]crash.Grant, error) {
-	rows, err := a.store.Pool.Query(ctx, sqlGrants)
-	if err != nil {
-		return nil, fmt.Errorf("grants: %w", db.Classify(err))
-	}
-	grants, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (g crash.Grant, err error) {
+	grants, err := db.List(ctx, a.store.Pool, sqlGrants, nil, func(row pgx.CollectableRow) (g crash.Grant, err error) {
 		err = row.Scan(&g.ID, &g.Source, &g.Group, &g.Role, &g.Scope.Kind, &g.Scope.Name, &g.By, &g.Created, &g.Unconfirmed)
 		return g, err
 	})
@@ -430,11 +418,7 @@ const sqlGrantedGroups = `
 
 // GrantedGroups returns the groups of a source that give a role or own a service account.
 func (a *Store) GrantedGroups(ctx context.Context, source crash.Source) ([]string, error) {
-	rows, err := a.store.Pool.Query(ctx, sqlGrantedGroups, pgx.NamedArgs{"source": source})
-	if err != nil {
-		return nil, fmt.Errorf("granted groups: %w", db.Classify(err))
-	}
-	groups, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	groups, err := db.List(ctx, a.store.Pool, sqlGrantedGroups, pgx.NamedArgs{"source": source}, pgx.RowTo[string])
 	if err != nil {
 		return nil, fmt.Errorf("granted groups: %w", db.Classify(err))
 	}
@@ -593,15 +577,12 @@ const sqlIdentities = `
 // Identities returns the identities of an account, or of all accounts if user is 0, with the groups that
 // count.
 func (a *Store) Identities(ctx context.Context, user int64) ([]crash.StoredIdentity, error) {
-	rows, err := a.store.Pool.Query(ctx, sqlIdentities, a.store.RightsArgs(pgx.NamedArgs{"user": user}))
-	if err != nil {
-		return nil, fmt.Errorf("identities: %w", db.Classify(err))
-	}
-	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (i crash.StoredIdentity, err error) {
-		err = row.Scan(&i.ID, &i.UserID, &i.Source, &i.Issuer, &i.Subject, &i.Name, &i.LastSignIn,
-			db.OrZero(&i.GroupsRead), &i.Groups, &i.Expired)
-		return i, err
-	})
+	all, err := db.List(ctx, a.store.Pool, sqlIdentities, a.store.RightsArgs(pgx.NamedArgs{"user": user}),
+		func(row pgx.CollectableRow) (i crash.StoredIdentity, err error) {
+			err = row.Scan(&i.ID, &i.UserID, &i.Source, &i.Issuer, &i.Subject, &i.Name, &i.LastSignIn,
+				db.OrZero(&i.GroupsRead), &i.Groups, &i.Expired)
+			return i, err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("identities: %w", db.Classify(err))
 	}

@@ -131,11 +131,7 @@ func (s *Store) tellAssignee(ctx context.Context, tx pgx.Tx, e crash.Event, a cr
 	if a.Assignee == "" {
 		return nil
 	}
-	rows, err := tx.Query(ctx, sqlAccountsOf, pgx.NamedArgs{"assignee": a.Assignee, "by": a.By})
-	if err != nil {
-		return fmt.Errorf("accounts of %s: %w", a.Assignee, db.Classify(err))
-	}
-	users, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	users, err := db.List(ctx, tx, sqlAccountsOf, pgx.NamedArgs{"assignee": a.Assignee, "by": a.By}, pgx.RowTo[int64])
 	if err != nil {
 		return fmt.Errorf("accounts of %s: %w", a.Assignee, db.Classify(err))
 	}
@@ -183,14 +179,11 @@ func (s *Store) UndoAssignment(ctx context.Context, bucket crash.BucketID, id in
 // Assignments returns up to limit assignments of a problem and its merged buckets, latest first,
 // with those that were undone.
 func (s *Store) Assignments(ctx context.Context, bucket crash.BucketID, limit int) ([]crash.Assignment, error) {
-	rows, err := s.Pool.Query(ctx, sqlAssignments, pgx.NamedArgs{"bucket": bucket[:], "limit": limit})
-	if err != nil {
-		return nil, fmt.Errorf("assignments of %s: %w", bucket, db.Classify(err))
-	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (a crash.Assignment, err error) {
-		err = row.Scan(&a.ID, db.ScanTo(a.Bucket[:]), &a.Assignee, &a.By, &a.At, &a.UndoneBy, db.OrZero(&a.UndoneAt))
-		return a, err
-	})
+	found, err := db.List(ctx, s.Pool, sqlAssignments, pgx.NamedArgs{"bucket": bucket[:], "limit": limit},
+		func(row pgx.CollectableRow) (a crash.Assignment, err error) {
+			err = row.Scan(&a.ID, db.ScanTo(a.Bucket[:]), &a.Assignee, &a.By, &a.At, &a.UndoneBy, db.OrZero(&a.UndoneAt))
+			return a, err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("assignments of %s: %w", bucket, db.Classify(err))
 	}
@@ -214,17 +207,13 @@ const sqlPeopleOf = `
 // AssigneesAndTags returns who takes care of some problems, and their tags, without those that have neither. The
 // ids are those of heads. It does not consider assignees of bugs.
 func (s *Store) AssigneesAndTags(ctx context.Context, ids []crash.BucketID) (map[crash.BucketID]index.People, error) {
-	rows, err := s.Pool.Query(ctx, sqlPeopleOf, pgx.NamedArgs{"ids": db.IDBytes(ids)})
-	if err != nil {
-		return nil, fmt.Errorf("assignees of problems: %w", db.Classify(err))
-	}
 	all := map[crash.BucketID]index.People{}
 	var id crash.BucketID
 	var p index.People
-	if _, err := pgx.ForEachRow(rows, []any{db.ScanTo(id[:]), &p.Name, &p.TagList}, func() error {
-		all[id] = p
-		return nil
-	}); err != nil {
+	if err := db.Each(ctx, s.Pool, sqlPeopleOf, pgx.NamedArgs{"ids": db.IDBytes(ids)},
+		[]any{db.ScanTo(id[:]), &p.Name, &p.TagList}, func() {
+			all[id] = p
+		}); err != nil {
 		return nil, fmt.Errorf("assignees of problems: %w", db.Classify(err))
 	}
 	return all, nil
@@ -238,18 +227,14 @@ const sqlKnownNames = `
 
 // AssigneeNames returns up to limit names of accounts, and their names at the tracker, with a prefix.
 func (s *Store) AssigneeNames(ctx context.Context, begins string, limit int) (accounts, atTracker []string, err error) {
-	rows, err := s.Pool.Query(ctx, sqlKnownNames, pgx.NamedArgs{"begins": begins, "limit": limit})
-	if err != nil {
-		return nil, nil, fmt.Errorf("names of accounts: %w", db.Classify(err))
-	}
 	var name, tracker string
-	if _, err := pgx.ForEachRow(rows, []any{&name, &tracker}, func() error {
-		accounts = append(accounts, name)
-		if tracker != "" {
-			atTracker = append(atTracker, "~"+tracker)
-		}
-		return nil
-	}); err != nil {
+	if err := db.Each(ctx, s.Pool, sqlKnownNames, pgx.NamedArgs{"begins": begins, "limit": limit}, []any{&name, &tracker},
+		func() {
+			accounts = append(accounts, name)
+			if tracker != "" {
+				atTracker = append(atTracker, "~"+tracker)
+			}
+		}); err != nil {
 		return nil, nil, fmt.Errorf("names of accounts: %w", db.Classify(err))
 	}
 	return accounts, atTracker, nil

@@ -77,15 +77,11 @@ func (s *Store) CommonProblems(
 	if f.New {
 		first = f.Version
 	}
-	rows, err := s.Pool.Query(ctx, sql, pgx.NamedArgs{
+	problems, err := db.List(ctx, s.Pool, sql, pgx.NamedArgs{
 		"since": f.Since.Time(), "until": f.Until.Time(), "release": f.Release,
 		"packages": strings.Fields(f.Packages + " " + f.Package), "version": f.Version, "architecture": f.PackageArchitecture,
 		"with": with, "without": without, "first": first, "limit": limit, "public": f.Public,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("common problems: %w", db.Classify(err))
-	}
-	problems, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p crash.Problem, err error) {
+	}, func(row pgx.CollectableRow) (p crash.Problem, err error) {
 		p.Bucket = &crash.Bucket{}
 		err = db.ScanBucketAnd(row, p.Bucket, &p.Count)
 		return p, err
@@ -107,15 +103,12 @@ func (s *Store) ProblemsByID(ctx context.Context, counts []crash.ProblemCursor) 
 	for i := range counts {
 		ids[i], numbers[i] = counts[i].ID[:], counts[i].Count
 	}
-	rows, err := s.Pool.Query(ctx, sqlProblemsByID, pgx.NamedArgs{"ids": ids, "counts": numbers})
-	if err != nil {
-		return nil, fmt.Errorf("problems by id: %w", db.Classify(err))
-	}
-	problems, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p crash.Problem, err error) {
-		p.Bucket = &crash.Bucket{}
-		err = db.ScanBucketAnd(row, p.Bucket, &p.Count)
-		return p, err
-	})
+	problems, err := db.List(ctx, s.Pool, sqlProblemsByID, pgx.NamedArgs{"ids": ids, "counts": numbers},
+		func(row pgx.CollectableRow) (p crash.Problem, err error) {
+			p.Bucket = &crash.Bucket{}
+			err = db.ScanBucketAnd(row, p.Bucket, &p.Count)
+			return p, err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("problems by id: %w", db.Classify(err))
 	}
@@ -136,15 +129,12 @@ func (s *Store) WholeSignatures(ctx context.Context, of []index.Row) (map[crash.
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	rows, err := s.Pool.Query(ctx, sqlSignatures, pgx.NamedArgs{"ids": db.IDBytes(ids)})
-	if err != nil {
-		return nil, fmt.Errorf("signatures: %w", db.Classify(err))
-	}
 	signatures := map[crash.BucketID]string{}
 	var id crash.BucketID
 	var signature string
-	if _, err := pgx.ForEachRow(rows, []any{db.ScanTo(id[:]), &signature},
-		func() error { signatures[id] = signature; return nil }); err != nil {
+	if err := db.Each(ctx, s.Pool, sqlSignatures, pgx.NamedArgs{"ids": db.IDBytes(ids)},
+		[]any{db.ScanTo(id[:]), &signature},
+		func() { signatures[id] = signature }); err != nil {
 		return nil, fmt.Errorf("signatures: %w", db.Classify(err))
 	}
 	return signatures, nil
@@ -257,14 +247,11 @@ const (
 // ProblemDays returns how many different problems have reports on each UTC day, from since to until
 // inclusive. It omits days without any.
 func (s *Store) ProblemDays(ctx context.Context, since, until time.Time) (map[time.Time]int64, error) {
-	rows, err := s.Pool.Query(ctx, sqlProblemDays, pgx.NamedArgs{"since": since, "until": until})
-	if err != nil {
-		return nil, fmt.Errorf("days of problems: %w", db.Classify(err))
-	}
 	days := map[time.Time]int64{}
 	var day time.Time
 	var n int64
-	if _, err := pgx.ForEachRow(rows, []any{&day, &n}, func() error { days[day.UTC()] = n; return nil }); err != nil {
+	if err := db.Each(ctx, s.Pool, sqlProblemDays, pgx.NamedArgs{"since": since, "until": until}, []any{&day, &n},
+		func() { days[day.UTC()] = n }); err != nil {
 		return nil, fmt.Errorf("days of problems: %w", db.Classify(err))
 	}
 	return days, nil
@@ -273,16 +260,13 @@ func (s *Store) ProblemDays(ctx context.Context, since, until time.Time) (map[ti
 // TracedDays returns the same as [index.Index.TracedDays], also for days that are older than the
 // index.
 func (s *Store) TracedDays(ctx context.Context, since, until time.Time, rules []crash.Rule) ([]index.Traced, error) {
-	rows, err := s.Pool.Query(ctx, sqlTracedDays, pgx.NamedArgs{"since": since, "until": until, "rules": rules})
-	if err != nil {
-		return nil, fmt.Errorf("days of traces: %w", db.Classify(err))
-	}
-	days, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (t index.Traced, err error) {
-		var day time.Time
-		err = row.Scan(&day, &t.Release, &t.Architecture, &t.Named, &t.Failed)
-		t.Day = index.DayOf(day)
-		return t, err
-	})
+	days, err := db.List(ctx, s.Pool, sqlTracedDays, pgx.NamedArgs{"since": since, "until": until, "rules": rules},
+		func(row pgx.CollectableRow) (t index.Traced, err error) {
+			var day time.Time
+			err = row.Scan(&day, &t.Release, &t.Architecture, &t.Named, &t.Failed)
+			t.Day = index.DayOf(day)
+			return t, err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("days of traces: %w", db.Classify(err))
 	}
@@ -311,14 +295,11 @@ const sqlBucketVersionSpans = `
 // day, for each version and release of a bucket's problem. It sorts by version in dpkg's order,
 // newest first.
 func (s *Store) BucketVersionSpans(ctx context.Context, id crash.BucketID) ([]stats.BucketVersion, error) {
-	rows, err := s.Pool.Query(ctx, sqlBucketVersionSpans, pgx.NamedArgs{"bucket": id[:]})
-	if err != nil {
-		return nil, fmt.Errorf("versions of bucket %s: %w", id, db.Classify(err))
-	}
-	spans, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (v stats.BucketVersion, err error) {
-		err = row.Scan(&v.Version, &v.Release, &v.Reports, &v.Systems, db.OrZero(&v.First), db.OrZero(&v.Last))
-		return v, err
-	})
+	spans, err := db.List(ctx, s.Pool, sqlBucketVersionSpans, pgx.NamedArgs{"bucket": id[:]},
+		func(row pgx.CollectableRow) (v stats.BucketVersion, err error) {
+			err = row.Scan(&v.Version, &v.Release, &v.Reports, &v.Systems, db.OrZero(&v.First), db.OrZero(&v.Last))
+			return v, err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("versions of bucket %s: %w", id, db.Classify(err))
 	}
@@ -335,11 +316,8 @@ const sqlNewestTypes = `
 // NewestTypes returns the problem types of a problem's newest reports, most frequent first. It
 // reads at most look reports of each bucket.
 func (s *Store) NewestTypes(ctx context.Context, id crash.BucketID, look int) ([]crash.NameCount, error) {
-	rows, err := s.Pool.Query(ctx, sqlNewestTypes, pgx.NamedArgs{"bucket": id[:], "look": look})
-	if err != nil {
-		return nil, fmt.Errorf("types of reports of bucket %s: %w", id, db.Classify(err))
-	}
-	types, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.NameCount])
+	types, err := db.List(ctx, s.Pool, sqlNewestTypes, pgx.NamedArgs{"bucket": id[:], "look": look},
+		pgx.RowToStructByPos[crash.NameCount])
 	if err != nil {
 		return nil, fmt.Errorf("types of reports of bucket %s: %w", id, db.Classify(err))
 	}
@@ -369,15 +347,12 @@ func (s *Store) Releases(ctx context.Context, table *crash.ReleaseTable) (crash.
 }
 
 func (s *Store) readReleases(ctx context.Context) (map[crash.Release]int64, error) {
-	rows, err := s.Pool.Query(ctx, sqlReleases, pgx.NamedArgs{"since": s.Now().UTC().AddDate(0, 0, -releaseDays)})
-	if err != nil {
-		return nil, fmt.Errorf("releases: %w", db.Classify(err))
-	}
 	all := map[crash.Release]int64{}
 	var release crash.Release
 	var reports int64
-	if _, err := pgx.ForEachRow(rows, []any{&release, &reports},
-		func() error { all[release] = reports; return nil }); err != nil {
+	if err := db.Each(ctx, s.Pool, sqlReleases, pgx.NamedArgs{"since": s.Now().UTC().AddDate(0, 0, -releaseDays)},
+		[]any{&release, &reports},
+		func() { all[release] = reports }); err != nil {
 		return nil, fmt.Errorf("releases: %w", db.Classify(err))
 	}
 	return all, nil

@@ -118,11 +118,7 @@ func same(old, t crash.Mark, standing []crash.Mark) bool {
 func (s *Store) standing(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, kind crash.MarkKind) (
 	[]crash.Mark, error,
 ) {
-	rows, err := tx.Query(ctx, sqlStanding, pgx.NamedArgs{"bucket": bucket[:], "kind": kind})
-	if err != nil {
-		return nil, fmt.Errorf("manual status of %s: %w", bucket, err)
-	}
-	standing, err := pgx.CollectRows(rows, db.ScanMark)
+	standing, err := db.List(ctx, tx, sqlStanding, pgx.NamedArgs{"bucket": bucket[:], "kind": kind}, db.ScanMark)
 	if err != nil {
 		return nil, fmt.Errorf("manual status of %s: %w", bucket, err)
 	}
@@ -187,11 +183,7 @@ func (s *Store) insert(ctx context.Context, tx pgx.Tx, t crash.Mark, replaced []
 
 // versions returns the releases and versions in which a problem was seen.
 func (s *Store) versions(ctx context.Context, tx pgx.Tx, bucket crash.BucketID) ([]crash.FixedIn, error) {
-	rows, err := tx.Query(ctx, sqlVersions, pgx.NamedArgs{"bucket": bucket[:]})
-	if err != nil {
-		return nil, fmt.Errorf("versions of %s: %w", bucket, err)
-	}
-	seen, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.FixedIn])
+	seen, err := db.List(ctx, tx, sqlVersions, pgx.NamedArgs{"bucket": bucket[:]}, pgx.RowToStructByPos[crash.FixedIn])
 	if err != nil {
 		return nil, fmt.Errorf("versions of %s: %w", bucket, err)
 	}
@@ -305,11 +297,7 @@ func (s *Store) Undo(ctx context.Context, id int64, person string) (crash.Mark, 
 	var t crash.Mark
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
 		args := pgx.NamedArgs{"id": id, "person": person, "at": s.Now()}
-		rows, err := tx.Query(ctx, sqlEntry, args)
-		if err != nil {
-			return err
-		}
-		t, err = pgx.CollectExactlyOneRow(rows, db.ScanMark)
+		t, err = db.One(ctx, tx, sqlEntry, args, db.ScanMark)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return errUnknown
 		}
@@ -406,11 +394,7 @@ func (s *Store) EndMutes(ctx context.Context) error {
 }
 
 func (s *Store) standingMutes(ctx context.Context) ([]standingMute, error) {
-	rows, err := s.Pool.Query(ctx, sqlMutes)
-	if err != nil {
-		return nil, fmt.Errorf("standing mutes: %w", db.Classify(err))
-	}
-	mutes, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (m standingMute, err error) {
+	mutes, err := db.List(ctx, s.Pool, sqlMutes, nil, func(row pgx.CollectableRow) (m standingMute, err error) {
 		err = row.Scan(append(db.MarkTargets(&m.Mark), &m.known, db.ScanTo(m.head[:]), &m.changed)...)
 		return m, err
 	})
@@ -588,15 +572,11 @@ const sqlRestricted = `
 // Restricted returns up to limit standing embargoes, the oldest first, or holds, the newest first, of problems
 // that the reader of ctx may see. The bucket of each is the problem that it covers now.
 func (s *Store) Restricted(ctx context.Context, kind crash.MarkKind, limit int) ([]crash.Mark, error) {
-	rows, err := s.Pool.Query(ctx, sqlRestricted,
-		pgx.NamedArgs{"kind": kind, "newest": kind == crash.MarkHold, "limit": limit})
-	if err != nil {
-		return nil, fmt.Errorf("problems with the mark %s: %w", kind, db.Classify(err))
-	}
-	marks, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (m crash.Mark, err error) {
-		err = row.Scan(append(db.MarkTargets(&m), db.ScanTo(m.Bucket[:]))...)
-		return m, err
-	})
+	marks, err := db.List(ctx, s.Pool, sqlRestricted,
+		pgx.NamedArgs{"kind": kind, "newest": kind == crash.MarkHold, "limit": limit}, func(row pgx.CollectableRow) (m crash.Mark, err error) {
+			err = row.Scan(append(db.MarkTargets(&m), db.ScanTo(m.Bucket[:]))...)
+			return m, err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("problems with the mark %s: %w", kind, db.Classify(err))
 	}
@@ -704,11 +684,7 @@ func (s *Store) Untag(ctx context.Context, bucket crash.BucketID, tag, person st
 
 // Tags returns the tags of a problem and its merged buckets, sorted.
 func (s *Store) Tags(ctx context.Context, bucket crash.BucketID) ([]crash.ProblemTag, error) {
-	rows, err := s.Pool.Query(ctx, sqlTags, pgx.NamedArgs{"bucket": bucket[:]})
-	if err != nil {
-		return nil, fmt.Errorf("tags of %s: %w", bucket, db.Classify(err))
-	}
-	tags, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.ProblemTag])
+	tags, err := db.List(ctx, s.Pool, sqlTags, pgx.NamedArgs{"bucket": bucket[:]}, pgx.RowToStructByPos[crash.ProblemTag])
 	if err != nil {
 		return nil, fmt.Errorf("tags of %s: %w", bucket, db.Classify(err))
 	}

@@ -221,46 +221,33 @@ func (s *Store) assess(
 }
 
 func (s *Store) gateDays(ctx context.Context, args pgx.NamedArgs, days []stats.GateDay) error {
-	rows, err := s.Pool.Query(ctx, sqlGateDays, args)
-	if err != nil {
-		return err
-	}
 	var d stats.GateDay
-	_, err = pgx.ForEachRow(rows, []any{&d.Day, &d.Reports, &d.New, &d.Old}, func() error {
+	err := db.Each(ctx, s.Pool, sqlGateDays, args, []any{&d.Day, &d.Reports, &d.New, &d.Old}, func() {
 		to := &days[int(d.Day.Sub(days[0].Day)/(24*time.Hour))]
 		to.Reports, to.New, to.Old = d.Reports, d.New, d.Old
-		return nil
 	})
 	return err
 }
 
 func (s *Store) gateMachines(ctx context.Context, args pgx.NamedArgs, in *stats.GateInput) error {
-	rows, err := s.Pool.Query(ctx, sqlGateMachines, args)
-	if err != nil {
-		return err
-	}
 	var version string
 	var machines int64
-	_, err = pgx.ForEachRow(rows, []any{&version, &machines}, func() error {
+	err := db.Each(ctx, s.Pool, sqlGateMachines, args, []any{&version, &machines}, func() {
 		if version == in.Version {
 			in.NewMachines = machines
 		} else {
 			in.OldMachines = machines
 		}
-		return nil
 	})
 	return err
 }
 
 func (s *Store) gateProblems(ctx context.Context, args pgx.NamedArgs, in *stats.GateInput) error {
-	rows, err := s.Pool.Query(ctx, sqlGateProblems, args)
-	if err != nil {
-		return err
-	}
-	in.Problems, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (p stats.GateProblem, err error) {
-		err = row.Scan(db.ScanTo(p.ID[:]), &p.Before, &p.After, &p.History, &p.Lower, &p.Nameless)
-		return p, err
-	})
+	in.Problems, err = db.List(ctx, s.Pool, sqlGateProblems, args,
+		func(row pgx.CollectableRow) (p stats.GateProblem, err error) {
+			err = row.Scan(db.ScanTo(p.ID[:]), &p.Before, &p.After, &p.History, &p.Lower, &p.Nameless)
+			return p, err
+		})
 	if err != nil {
 		return err
 	}

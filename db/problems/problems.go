@@ -65,11 +65,7 @@ const (
 
 // SavedSearches returns the searches of a person and those that others share, by name.
 func (a *Store) SavedSearches(ctx context.Context, user int64) ([]crash.SavedSearch, error) {
-	rows, err := a.Pool.Query(ctx, sqlSavedSearches, pgx.NamedArgs{"user": user})
-	if err != nil {
-		return nil, fmt.Errorf("saved searches: %w", db.Classify(err))
-	}
-	searches, err := pgx.CollectRows(rows, scanSearch)
+	searches, err := db.List(ctx, a.Pool, sqlSavedSearches, pgx.NamedArgs{"user": user}, scanSearch)
 	if err != nil {
 		return nil, fmt.Errorf("saved searches: %w", db.Classify(err))
 	}
@@ -84,11 +80,7 @@ func scanSearch(row pgx.CollectableRow) (s crash.SavedSearch, err error) {
 // SavedSearch returns a search that a person can see, live or deleted. It returns NotFound if there
 // is none, also for the personal searches of others.
 func (a *Store) SavedSearch(ctx context.Context, user, id int64, deleted bool) (crash.SavedSearch, error) {
-	rows, err := a.Pool.Query(ctx, sqlSavedSearch, pgx.NamedArgs{"user": user, "id": id, "deleted": deleted})
-	if err != nil {
-		return crash.SavedSearch{}, fmt.Errorf("saved search: %w", db.Classify(err))
-	}
-	s, err := pgx.CollectExactlyOneRow(rows, scanSearch)
+	s, err := db.One(ctx, a.Pool, sqlSavedSearch, pgx.NamedArgs{"user": user, "id": id, "deleted": deleted}, scanSearch)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return s, errNoSearch

@@ -218,11 +218,7 @@ func (s *Store) readRates(ctx context.Context, f RateFilter) ([]stats.DayRate, e
 }
 
 func (s *Store) dayRates(ctx context.Context, sql string, args pgx.NamedArgs) ([]stats.DayRate, error) {
-	rows, err := s.Pool.Query(ctx, sql, args)
-	if err != nil {
-		return nil, fmt.Errorf("rates by day: %w", db.Classify(err))
-	}
-	rates, err := pgx.CollectRows(rows, pgx.RowToStructByPos[stats.DayRate])
+	rates, err := db.List(ctx, s.Pool, sql, args, pgx.RowToStructByPos[stats.DayRate])
 	if err != nil {
 		return nil, fmt.Errorf("rates by day: %w", db.Classify(err))
 	}
@@ -252,11 +248,7 @@ const sqlVersionDays = `
 func (s *Store) VersionDays(ctx context.Context, release crash.Release, pkg, older, newer string) ([]stats.VersionDay,
 	error) {
 	args := pgx.NamedArgs{"release": release, "package": pkg, "old": older, "new": newer}
-	rows, err := s.Pool.Query(ctx, sqlVersionDays, args)
-	if err != nil {
-		return nil, fmt.Errorf("days of versions: %w", db.Classify(err))
-	}
-	days, err := pgx.CollectRows(rows, pgx.RowToStructByPos[stats.VersionDay])
+	days, err := db.List(ctx, s.Pool, sqlVersionDays, args, pgx.RowToStructByPos[stats.VersionDay])
 	if err != nil {
 		return nil, fmt.Errorf("days of versions: %w", db.Classify(err))
 	}
@@ -270,11 +262,8 @@ const sqlReleaseDays = `
 // ReleaseDays returns the number of reports for each UTC day from since to until, inclusive, and
 // each release. It sorts by day, latest first.
 func (s *Store) ReleaseDays(ctx context.Context, since, until time.Time) ([]crash.DayCount, error) {
-	rows, err := s.Pool.Query(ctx, sqlReleaseDays, pgx.NamedArgs{"since": since, "until": until})
-	if err != nil {
-		return nil, fmt.Errorf("days of releases: %w", db.Classify(err))
-	}
-	days, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.DayCount])
+	days, err := db.List(ctx, s.Pool, sqlReleaseDays, pgx.NamedArgs{"since": since, "until": until},
+		pgx.RowToStructByPos[crash.DayCount])
 	if err != nil {
 		return nil, fmt.Errorf("days of releases: %w", db.Classify(err))
 	}
@@ -288,11 +277,8 @@ const sqlVersionSpans = `
 // VersionSpans returns, for each version and release of a binary package, the number of reports
 // from since to until, inclusive, and their first and last UTC days. The order is undefined.
 func (s *Store) VersionSpans(ctx context.Context, pkg string, since, until time.Time) ([]stats.VersionSpan, error) {
-	rows, err := s.Pool.Query(ctx, sqlVersionSpans, pgx.NamedArgs{"package": pkg, "since": since, "until": until})
-	if err != nil {
-		return nil, fmt.Errorf("versions of a package: %w", db.Classify(err))
-	}
-	spans, err := pgx.CollectRows(rows, pgx.RowToStructByPos[stats.VersionSpan])
+	spans, err := db.List(ctx, s.Pool, sqlVersionSpans, pgx.NamedArgs{"package": pkg, "since": since, "until": until},
+		pgx.RowToStructByPos[stats.VersionSpan])
 	if err != nil {
 		return nil, fmt.Errorf("versions of a package: %w", db.Classify(err))
 	}
@@ -306,11 +292,8 @@ const sqlPackageDays = `
 // PackageDays returns the number of reports of a binary package for each UTC day from since to
 // until, inclusive, and each release. It sorts by day, and omits days without reports.
 func (s *Store) PackageDays(ctx context.Context, pkg string, since, until time.Time) ([]crash.DayCount, error) {
-	rows, err := s.Pool.Query(ctx, sqlPackageDays, pgx.NamedArgs{"package": pkg, "since": since, "until": until})
-	if err != nil {
-		return nil, fmt.Errorf("days of a package: %w", db.Classify(err))
-	}
-	days, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crash.DayCount])
+	days, err := db.List(ctx, s.Pool, sqlPackageDays, pgx.NamedArgs{"package": pkg, "since": since, "until": until},
+		pgx.RowToStructByPos[crash.DayCount])
 	if err != nil {
 		return nil, fmt.Errorf("days of a package: %w", db.Classify(err))
 	}

@@ -83,17 +83,12 @@ func (b *Builds) owners(ctx context.Context, report crash.Fields, paths []string
 	for i, name := range paths {
 		normal[i] = debuginfo.NormalPath(name)
 	}
-	rows, err := b.Pool.Query(ctx, sqlBuildOwners, pgx.NamedArgs{"paths": normal,
-		"architecture": debuginfo.ArchitectureOf(report)})
-	if err != nil {
-		return nil, fmt.Errorf("owners of files: %w", db.Classify(err))
-	}
 	owners := map[string][]string{}
 	var path string
 	var packages []string
-	_, err = pgx.ForEachRow(rows, []any{&path, &packages}, func() error {
+	err := db.Each(ctx, b.Pool, sqlBuildOwners, pgx.NamedArgs{"paths": normal,
+		"architecture": debuginfo.ArchitectureOf(report)}, []any{&path, &packages}, func() {
 		owners[path] = append([]string(nil), packages...)
-		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("owners of files: %w", db.Classify(err))

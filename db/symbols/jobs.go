@@ -215,11 +215,7 @@ const (
 // MissingFiles returns the files (BUILD-ID/KIND) that jobs wait for, those with a core in this store
 // and those without a core.
 func (s *Store) MissingFiles(ctx context.Context, store string) ([]string, error) {
-	rows, err := s.Pool.Query(ctx, sqlMissing, pgx.NamedArgs{"store": store})
-	if err != nil {
-		return nil, fmt.Errorf("missing files: %w", db.Classify(err))
-	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	ids, err := db.List(ctx, s.Pool, sqlMissing, pgx.NamedArgs{"store": store}, pgx.RowTo[string])
 	if err != nil {
 		return nil, fmt.Errorf("missing files: %w", db.Classify(err))
 	}
@@ -241,14 +237,11 @@ func (s *Store) HeldReports(ctx context.Context, reports []crash.OopsID) ([]cras
 	for i, id := range reports {
 		received[i] = id.Received()
 	}
-	rows, err := s.Pool.Query(ctx, sqlHeldReports, pgx.NamedArgs{"ids": uuids(reports), "received": received})
-	if err != nil {
-		return nil, fmt.Errorf("reports of held problems: %w", db.Classify(err))
-	}
-	held, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (id crash.OopsID, err error) {
-		err = row.Scan((*[16]byte)(&id))
-		return id, err
-	})
+	held, err := db.List(ctx, s.Pool, sqlHeldReports, pgx.NamedArgs{"ids": uuids(reports), "received": received},
+		func(row pgx.CollectableRow) (id crash.OopsID, err error) {
+			err = row.Scan((*[16]byte)(&id))
+			return id, err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("reports of held problems: %w", db.Classify(err))
 	}
@@ -258,14 +251,11 @@ func (s *Store) HeldReports(ctx context.Context, reports []crash.OopsID) ([]cras
 // DoneCores returns which of these cores are no longer needed, because their reports have names or do not
 // exist any more.
 func (s *Store) DoneCores(ctx context.Context, cores []crash.OopsID) ([]crash.OopsID, error) {
-	rows, err := s.Pool.Query(ctx, sqlDoneCores, pgx.NamedArgs{"ids": uuids(cores)})
-	if err != nil {
-		return nil, fmt.Errorf("cores that are done: %w", db.Classify(err))
-	}
-	done, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (id crash.OopsID, err error) {
-		err = row.Scan((*[16]byte)(&id))
-		return id, err
-	})
+	done, err := db.List(ctx, s.Pool, sqlDoneCores, pgx.NamedArgs{"ids": uuids(cores)},
+		func(row pgx.CollectableRow) (id crash.OopsID, err error) {
+			err = row.Scan((*[16]byte)(&id))
+			return id, err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("cores that are done: %w", db.Classify(err))
 	}
@@ -279,14 +269,11 @@ func (s *Store) UnrecordedCores(ctx context.Context, stored []crash.OopsID) ([]c
 	for i, id := range stored {
 		received[i] = id.Received()
 	}
-	rows, err := s.Pool.Query(ctx, sqlUnrecordedCores, pgx.NamedArgs{"ids": uuids(stored), "received": received})
-	if err != nil {
-		return nil, fmt.Errorf("cores not recorded: %w", db.Classify(err))
-	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c crash.ReceivedCore, err error) {
-		err = row.Scan((*[16]byte)(&c.Report), &c.Architecture)
-		return c, err
-	})
+	found, err := db.List(ctx, s.Pool, sqlUnrecordedCores, pgx.NamedArgs{"ids": uuids(stored), "received": received},
+		func(row pgx.CollectableRow) (c crash.ReceivedCore, err error) {
+			err = row.Scan((*[16]byte)(&c.Report), &c.Architecture)
+			return c, err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("cores not recorded: %w", db.Classify(err))
 	}
@@ -415,15 +402,10 @@ func (b *Builds) UnknownBuilds(ctx context.Context, report crash.Fields, paths [
 
 func (b *Builds) contradictory(ctx context.Context, report crash.Fields, paths []string) (map[string]bool, error) {
 	args := installedArgs(report, paths)
-	rows, err := b.Pool.Query(ctx, sqlContradictory, args)
-	if err != nil {
-		return nil, fmt.Errorf("contradictory builds: %w", db.Classify(err))
-	}
 	found := map[string]bool{}
 	var path string
-	_, err = pgx.ForEachRow(rows, []any{&path}, func() error {
+	err := db.Each(ctx, b.Pool, sqlContradictory, args, []any{&path}, func() {
 		found[path] = true
-		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("contradictory builds: %w", db.Classify(err))

@@ -218,11 +218,7 @@ func (s *Store) WorkerGone(ctx context.Context) error {
 
 // Workers returns the live instances that symbolise or would if they could.
 func (s *Store) Workers(ctx context.Context) ([]crash.SymbolWorker, error) {
-	rows, err := s.Pool.Query(ctx, sqlWorkers)
-	if err != nil {
-		return nil, fmt.Errorf("instances that symbolise: %w", db.Classify(err))
-	}
-	workers, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (w crash.SymbolWorker, err error) {
+	workers, err := db.List(ctx, s.Pool, sqlWorkers, nil, func(row pgx.CollectableRow) (w crash.SymbolWorker, err error) {
 		err = row.Scan(&w.Store, &w.Architectures, &w.Problem, &w.Seen)
 		return w, err
 	})
@@ -275,11 +271,7 @@ func (s *Store) ReportJob(ctx context.Context, report crash.OopsID) (j crash.Sym
 
 // oneJob returns the job that a statement selects. ok is false if there is none.
 func (s *Store) oneJob(ctx context.Context, sql string, args pgx.NamedArgs) (j crash.SymbolJob, ok bool, err error) {
-	rows, err := s.Pool.Query(ctx, sql, args)
-	if err != nil {
-		return j, false, fmt.Errorf("job of symbolising: %w", db.Classify(err))
-	}
-	j, err = pgx.CollectExactlyOneRow(rows, scanJob)
+	j, err = db.One(ctx, s.Pool, sql, args, scanJob)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return j, false, nil
 	}
@@ -407,12 +399,8 @@ const (
 // which is 0 if the offset is behind its end.
 func (s *Store) MissingSymbols(ctx context.Context, limit, offset int) (list []crash.MissingSymbol, total int64,
 	err error) {
-	rows, err := s.Pool.Query(ctx, sqlMissingSymbols, pgx.NamedArgs{"jobs": MaxMissingJobs, "limit": limit,
-		"offset": offset})
-	if err != nil {
-		return nil, 0, fmt.Errorf("missing symbols: %w", db.Classify(err))
-	}
-	list, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (m crash.MissingSymbol, err error) {
+	list, err = db.List(ctx, s.Pool, sqlMissingSymbols, pgx.NamedArgs{"jobs": MaxMissingJobs, "limit": limit,
+		"offset": offset}, func(row pgx.CollectableRow) (m crash.MissingSymbol, err error) {
 		var file, holder, version string
 		var module *crash.SymbolModule
 		err = row.Scan(&file, &m.Path, &m.Package, &m.Version, &m.Architecture, &m.Reports, &m.Problems, &total, &module,
@@ -455,19 +443,14 @@ func describeMissing(m *crash.MissingSymbol, file string, module *crash.SymbolMo
 // SymbolTotals counts the jobs by state.
 func (s *Store) SymbolTotals(ctx context.Context) (crash.SymbolTotals, error) {
 	t := crash.SymbolTotals{States: map[crash.SymbolState]int64{}}
-	rows, err := s.Pool.Query(ctx, sqlSymbolTotals)
-	if err != nil {
-		return t, fmt.Errorf("count jobs: %w", db.Classify(err))
-	}
 	var state crash.SymbolState
 	var count int64
 	var oldest time.Time
-	_, err = pgx.ForEachRow(rows, []any{&state, &count, &oldest}, func() error {
+	err := db.Each(ctx, s.Pool, sqlSymbolTotals, nil, []any{&state, &count, &oldest}, func() {
 		t.States[state] = count
 		if state == crash.SymbolsQueued {
 			t.Oldest = oldest
 		}
-		return nil
 	})
 	if err != nil {
 		return t, fmt.Errorf("count jobs: %w", db.Classify(err))
@@ -479,12 +462,8 @@ func (s *Store) SymbolTotals(ctx context.Context) (crash.SymbolTotals, error) {
 // returns the running jobs, then the queued ones in the order in which instances claim them.
 func (s *Store) SymbolQueue(ctx context.Context, state crash.SymbolState, limit, offset int) ([]crash.SymbolQueueRow,
 	error) {
-	rows, err := s.Pool.Query(ctx, sqlSymbolQueue, pgx.NamedArgs{"state": string(state), "limit": limit,
-		"offset": offset})
-	if err != nil {
-		return nil, fmt.Errorf("queue of jobs: %w", db.Classify(err))
-	}
-	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (j crash.SymbolQueueRow, err error) {
+	list, err := db.List(ctx, s.Pool, sqlSymbolQueue, pgx.NamedArgs{"state": string(state), "limit": limit,
+		"offset": offset}, func(row pgx.CollectableRow) (j crash.SymbolQueueRow, err error) {
 		var problem []byte
 		err = row.Scan((*[16]byte)(&j.Report), &problem, &j.Title, &j.State, &j.Reason, &j.Architecture, &j.Reports,
 			&j.Core, &j.PressedBy, &j.Created, db.OrZero(&j.Started), db.OrZero(&j.Ended), db.OrZero(&j.NotBefore))

@@ -134,11 +134,8 @@ func (c *checking) prepare(ctx context.Context) error {
 		seed = rand.Int64() //nolint:gosec // the choice of buckets is no secret
 	}
 	everything := c.scope.Buckets == 0
-	rows, err := c.Query(ctx, sqlCheckDays, pgx.NamedArgs{"seed": seed, "limit": max(1, c.scope.Buckets/10)})
-	if err != nil {
-		return err
-	}
-	if c.days, err = pgx.CollectRows(rows, pgx.RowTo[time.Time]); err != nil {
+	if c.days, err = db.List(ctx, c, sqlCheckDays, pgx.NamedArgs{"seed": seed, "limit": max(1, c.scope.Buckets/10)},
+		pgx.RowTo[time.Time]); err != nil {
 		return err
 	}
 	args := pgx.NamedArgs{"everything": everything, "seed": seed, "buckets": c.scope.Buckets, "days": c.days,

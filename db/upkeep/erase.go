@@ -64,11 +64,7 @@ func scan(row pgx.CollectableRow) (e crash.Erasure, err error) {
 }
 
 func (s *Erasing) list(ctx context.Context, sql string, args pgx.NamedArgs) ([]crash.Erasure, error) {
-	rows, err := s.Pool.Query(ctx, sql, args)
-	if err != nil {
-		return nil, fmt.Errorf("erasures: %w", db.Classify(err))
-	}
-	all, err := pgx.CollectRows(rows, scan)
+	all, err := db.List(ctx, s.Pool, sql, args, scan)
 	if err != nil {
 		return nil, fmt.Errorf("erasures: %w", db.Classify(err))
 	}
@@ -161,11 +157,7 @@ func (s *Erasing) Request(ctx context.Context, system crash.SystemID, block bool
 		args["via"] = a.Via
 	}
 	err = s.InTx(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, sqlRequest, args)
-		if err != nil {
-			return err
-		}
-		if e, err = pgx.CollectExactlyOneRow(rows, scan); err != nil {
+		if e, err = db.One(ctx, tx, sqlRequest, args, scan); err != nil {
 			return err
 		}
 		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "machine.erase", Subject: e.Digest,
@@ -483,11 +475,7 @@ func (s *Erasing) dumpReports(ctx context.Context, system crash.SystemID, lines 
 	args := db.ReportArgs(crash.OopsID{})
 	args["system"], args["system_key"] = string(system), db.SystemKey(system)
 	for {
-		rows, err := s.Pool.Query(ctx, sqlDumpReports, args)
-		if err != nil {
-			return db.Classify(err)
-		}
-		ids, err := pgx.CollectRows(rows, pgx.RowTo[[16]byte])
+		ids, err := db.List(ctx, s.Pool, sqlDumpReports, args, pgx.RowTo[[16]byte])
 		if err != nil || len(ids) == 0 {
 			return db.Classify(err)
 		}
@@ -519,14 +507,11 @@ func asReport(r crash.StoredReport) report {
 
 // CoresOf returns the reports of a machine that may have a core dump in a store.
 func (s *Erasing) CoresOf(ctx context.Context, system crash.SystemID, store string) ([]crash.OopsID, error) {
-	rows, err := s.Pool.Query(ctx, sqlCoresOf, pgx.NamedArgs{"system": string(system), "store": store})
-	if err != nil {
-		return nil, fmt.Errorf("cores of a machine: %w", db.Classify(err))
-	}
-	ids, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (id crash.OopsID, err error) {
-		err = row.Scan((*[16]byte)(&id))
-		return id, err
-	})
+	ids, err := db.List(ctx, s.Pool, sqlCoresOf, pgx.NamedArgs{"system": string(system), "store": store},
+		func(row pgx.CollectableRow) (id crash.OopsID, err error) {
+			err = row.Scan((*[16]byte)(&id))
+			return id, err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("cores of a machine: %w", db.Classify(err))
 	}
@@ -598,11 +583,7 @@ func (s *Erasing) WriteFile(ctx context.Context, folder string) (err error) {
 	if err := s.Pool.QueryRow(ctx, sqlKey).Scan(&h.Key); err != nil {
 		return fmt.Errorf("key of erasures: %w", db.Classify(err))
 	}
-	rows, err := s.Pool.Query(ctx, sqlEntries)
-	if err != nil {
-		return fmt.Errorf("erasures: %w", db.Classify(err))
-	}
-	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (e entry, err error) {
+	all, err := db.List(ctx, s.Pool, sqlEntries, nil, func(row pgx.CollectableRow) (e entry, err error) {
 		err = row.Scan(&e.Digest, &e.Blocked, &e.Person, &e.Via, &e.Requested, &e.Until, &e.Reports)
 		return e, err
 	})

@@ -331,11 +331,7 @@ func (s *Vitals) Read(ctx context.Context) (v Facts, err error) {
 		return v, err
 	}
 	v.At = at
-	rows, err := s.Pool.Query(ctx, sqlStandbys)
-	if err != nil {
-		return v, fmt.Errorf("standbys: %w", db.Classify(err))
-	}
-	v.Standbys, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (b Standby, err error) {
+	v.Standbys, err = db.List(ctx, s.Pool, sqlStandbys, nil, func(row pgx.CollectableRow) (b Standby, err error) {
 		var lag float64
 		err = row.Scan(&b.Name, &b.Known, &lag, &b.Bytes)
 		b.Lag = seconds(lag)

@@ -217,12 +217,8 @@ func (s *Retention) Start(ctx context.Context, kind privacy.RunKind, until time.
 ) {
 	var run privacy.Run
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, sqlStart, pgx.NamedArgs{"kind": string(kind), "person": person, "fields": s.table.Hash(),
-			"at": s.Now(), "until": until})
-		if err != nil {
-			return err
-		}
-		run, err = pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (privacy.Run, error) { return scanRun(row) })
+		run, err = db.One(ctx, tx, sqlStart, pgx.NamedArgs{"kind": string(kind), "person": person, "fields": s.table.Hash(),
+			"at": s.Now(), "until": until}, func(row pgx.CollectableRow) (privacy.Run, error) { return scanRun(row) })
 		if errors.Is(err, pgx.ErrNoRows) {
 			return errRunning
 		}
@@ -266,11 +262,7 @@ func (s *Retention) Run(ctx context.Context, id int64) (privacy.Run, error) {
 }
 
 func (s *Retention) query(ctx context.Context, sql string, args pgx.NamedArgs) ([]privacy.Run, error) {
-	rows, err := s.Pool.Query(ctx, sql, args)
-	if err != nil {
-		return nil, fmt.Errorf("runs over stored reports: %w", db.Classify(err))
-	}
-	runs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (privacy.Run, error) { return scanRun(row) })
+	runs, err := db.List(ctx, s.Pool, sql, args, func(row pgx.CollectableRow) (privacy.Run, error) { return scanRun(row) })
 	if err != nil {
 		return nil, fmt.Errorf("runs over stored reports: %w", db.Classify(err))
 	}
@@ -318,14 +310,10 @@ func (s *Retention) Work(ctx context.Context, id int64, progress func(privacy.Ru
 // instance works on it.
 func (s *Retention) step(ctx context.Context, id int64) (run privacy.Run, mine bool, err error) {
 	err = s.InTx(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, sqlClaim, pgx.NamedArgs{"id": id})
-		if err != nil {
-			return err
-		}
 		var received time.Time
 		var last crash.OopsID
 		var hash string
-		run, err = pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (privacy.Run, error) {
+		run, err = db.One(ctx, tx, sqlClaim, pgx.NamedArgs{"id": id}, func(row pgx.CollectableRow) (privacy.Run, error) {
 			return scanRun(row, &received, (*[16]byte)(&last), &hash)
 		})
 		if errors.Is(err, pgx.ErrNoRows) {
@@ -384,14 +372,14 @@ func (s *Retention) examine(ctx context.Context, tx pgx.Tx, run *privacy.Run, re
 	if err := tx.QueryRow(ctx, sqlHeld).Scan(&held); err != nil {
 		return 0, err
 	}
+	var change []crash.OopsID
+	var body []byte
+	var isHeld bool
 	rows, err := tx.Query(ctx, sqlReports, pgx.NamedArgs{"held": held, "received": received, "id": [16]byte(*last),
 		"until": run.Until, "limit": stepReports})
 	if err != nil {
 		return 0, err
 	}
-	var change []crash.OopsID
-	var body []byte
-	var isHeld bool
 	if _, err := pgx.ForEachRow(rows, []any{(*[16]byte)(last), &isHeld, &body}, func() error {
 		examined++
 		fields, err := db.Decompress(body)
@@ -569,14 +557,9 @@ func (c *checking) compareKeys(rows pgx.Rows) error {
 
 // checkBuckets finds reports whose bucket does not exist.
 func (c *checking) checkBuckets(ctx context.Context, args pgx.NamedArgs) error {
-	rows, err := c.Query(ctx, reportsWithoutBucket, args)
-	if err != nil {
-		return err
-	}
 	var id crash.OopsID
-	_, err = pgx.ForEachRow(rows, []any{(*[16]byte)(&id)}, func() error {
+	err := db.Each(ctx, c, reportsWithoutBucket, args, []any{(*[16]byte)(&id)}, func() {
 		c.differ("the problem of a report", id.String(), "", "a problem")
-		return nil
 	})
 	return err
 }
@@ -715,23 +698,20 @@ type storedSeen struct {
 // checkSeen checks when, and in which versions, buckets first and last occurred in each release. It
 // compares versions in Go, and checks the sort keys separately.
 func (c *checking) checkSeen(ctx context.Context, args pgx.NamedArgs) error {
-	rows, err := c.Query(ctx, seenOfReports, args)
-	if err != nil {
-		return err
-	}
 	var id crash.BucketID
 	var release string
 	var row storedSeen
-	if _, err := pgx.ForEachRow(rows, []any{db.ScanTo(id[:]), &release, db.OrZero(&row.first.At), &row.first.Version,
-		db.OrZero(&row.last.At), &row.last.Version, &row.lowest, &row.highest, &row.exists, db.OrZero(&row.oldest),
-		&row.oldestIn, db.OrZero(&row.newest), &row.newestIn, &row.counted, &row.expected}, func() error {
-		c.result.Counts += 4
-		c.compareSeen(id.String()+" "+release, row)
-		return nil
-	}); err != nil {
+	if err := db.Each(ctx, c, seenOfReports, args,
+		[]any{db.ScanTo(id[:]), &release, db.OrZero(&row.first.At), &row.first.Version,
+			db.OrZero(&row.last.At), &row.last.Version, &row.lowest, &row.highest, &row.exists, db.OrZero(&row.oldest),
+			&row.oldestIn, db.OrZero(&row.newest), &row.newestIn, &row.counted, &row.expected}, func() {
+			c.result.Counts += 4
+			c.compareSeen(id.String()+" "+release, row)
+		}); err != nil {
 		return err
 	}
-	if rows, err = c.Query(ctx, keysOfSeen, args); err != nil {
+	rows, err := c.Query(ctx, keysOfSeen, args)
+	if err != nil {
 		return err
 	}
 	return c.compareKeys(rows)
@@ -987,11 +967,7 @@ func (s *Retention) bucketsToExpire(ctx context.Context, before time.Time) (ids 
 			return err
 		}
 		args := pgx.NamedArgs{"before": before}
-		rows, err := tx.Query(ctx, sqlExpiredBuckets, args)
-		if err != nil {
-			return err
-		}
-		all, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
+		all, err := db.List(ctx, tx, sqlExpiredBuckets, args, pgx.RowTo[[]byte])
 		if err != nil || len(all) == 0 {
 			return err
 		}
@@ -1024,11 +1000,7 @@ func (s *Retention) endProblems(ctx context.Context) (ended int64, err error) {
 			if _, err := tx.Exec(ctx, db.LockHolds); err != nil {
 				return err
 			}
-			rows, err := tx.Query(ctx, sqlEnded, pgx.NamedArgs{"most": endBuckets})
-			if err != nil {
-				return err
-			}
-			ids, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
+			ids, err := db.List(ctx, tx, sqlEnded, pgx.NamedArgs{"most": endBuckets}, pgx.RowTo[[]byte])
 			if found = len(ids); err != nil || found == 0 {
 				return err
 			}

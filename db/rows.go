@@ -1,0 +1,59 @@
+package db
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Querier is a pool, a connection or a transaction.
+type Querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+func query(ctx context.Context, q Querier, sql string, args pgx.NamedArgs) (pgx.Rows, error) {
+	if args == nil {
+		return q.Query(ctx, sql)
+	}
+	return q.Query(ctx, sql, args)
+}
+
+// List returns the rows of a statement, each as scan reads it.
+func List[T any](ctx context.Context, q Querier, sql string, args pgx.NamedArgs, scan pgx.RowToFunc[T]) ([]T, error) {
+	rows, err := query(ctx, q, sql, args)
+	if err != nil {
+		return nil, Classify(err)
+	}
+	all, err := pgx.CollectRows(rows, scan)
+	return all, Classify(err)
+}
+
+// One returns the only row of a statement. It returns [pgx.ErrNoRows] if there is none.
+func One[T any](ctx context.Context, q Querier, sql string, args pgx.NamedArgs, scan pgx.RowToFunc[T]) (T, error) {
+	rows, err := query(ctx, q, sql, args)
+	if err != nil {
+		var none T
+		return none, Classify(err)
+	}
+	row, err := pgx.CollectExactlyOneRow(rows, scan)
+	return row, Classify(err)
+}
+
+// Each reads the rows of a statement into the same variables, and calls do for each.
+func Each(ctx context.Context, q Querier, sql string, args pgx.NamedArgs, into []any, do func()) error {
+	rows, err := query(ctx, q, sql, args)
+	if err != nil {
+		return Classify(err)
+	}
+	_, err = pgx.ForEachRow(rows, into, func() error { do(); return nil })
+	return Classify(err)
+}
+
+// Wrap says what failed, and gives err its kind (see Classify). It returns nil if err is nil.
+func Wrap(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), Classify(err))
+}
