@@ -193,10 +193,8 @@ func RestoreFiles(ctx context.Context, dir, dataDir string) (blobs string, err e
 		return "", nil
 	}
 	to := filepath.Join(dataDir, blobsName)
-	if err := copyTree(filepath.Join(dir, blobsName), to, ctx.Err); err != nil {
-		return "", fmt.Errorf("restore blobs: %w", err)
-	}
-	return to, nil
+	err := copyTree(filepath.Join(dir, blobsName), to, ctx.Err)
+	return to, db.Wrap(err, "", ""restore blobs)
 }
 
 // Copy returns the files of the server in the base backup in dir, which Verify has checked.

@@ -358,7 +358,8 @@ const (
 func (s *Store) DueFilings(ctx context.Context, terms crash.FilingTerms, limit int) ([]int64, error) {
 	var due []int64
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
-		if err := s.abandonDead(ctx, tx, terms); err != nil {
+		err := s.abandonDead(ctx, tx, terms)
+		if err != nil {
 			return err
 		}
 		due, err = db.List(ctx, tx, sqlDueFilings, pgx.NamedArgs{"limit": limit}, pgx.RowTo[int64])

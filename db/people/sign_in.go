@@ -114,7 +114,8 @@ const sqlSignedIn = `
 func (a *Store) signedIn(ctx context.Context, account account, tries []attempt) (crash.User, error) {
 	var u crash.User
 	err := a.store.InTx(ctx, func(tx pgx.Tx) error {
-		if err := uncountAttempts(ctx, tx, tries); err != nil {
+		err := uncountAttempts(ctx, tx, tries)
+		if err != nil {
 			return err
 		}
 		u, err = db.One(ctx, tx, sqlSignedIn, a.withRights(pgx.NamedArgs{"id": account.id, "now": a.store.Now(),

@@ -297,6 +297,7 @@ func (s *Store) Undo(ctx context.Context, id int64, person string) (crash.Mark, 
 	var t crash.Mark
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
 		args := pgx.NamedArgs{"id": id, "person": person, "at": s.Now()}
+		var err error
 		t, err = db.One(ctx, tx, sqlEntry, args, db.ScanMark)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return errUnknown
@@ -572,8 +573,9 @@ const sqlRestricted = `
 // Restricted returns up to limit standing embargoes, the oldest first, or holds, the newest first, of problems
 // that the reader of ctx may see. The bucket of each is the problem that it covers now.
 func (s *Store) Restricted(ctx context.Context, kind crash.MarkKind, limit int) ([]crash.Mark, error) {
-	marks, err := db.List(ctx, s.Pool, sqlRestricted,
-		pgx.NamedArgs{"kind": kind, "newest": kind == crash.MarkHold, "limit": limit}, func(row pgx.CollectableRow) (m crash.Mark, err error) {
+	args := pgx.NamedArgs{"kind": kind, "newest": kind == crash.MarkHold, "limit": limit}
+	marks, err := db.List(ctx, s.Pool, sqlRestricted, args,
+		func(row pgx.CollectableRow) (m crash.Mark, err error) {
 			err = row.Scan(append(db.MarkTargets(&m), db.ScanTo(m.Bucket[:]))...)
 			return m, err
 		})

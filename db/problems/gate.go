@@ -222,27 +222,26 @@ func (s *Store) assess(
 
 func (s *Store) gateDays(ctx context.Context, args pgx.NamedArgs, days []stats.GateDay) error {
 	var d stats.GateDay
-	err := db.Each(ctx, s.Pool, sqlGateDays, args, []any{&d.Day, &d.Reports, &d.New, &d.Old}, func() {
+	return db.Each(ctx, s.Pool, sqlGateDays, args, []any{&d.Day, &d.Reports, &d.New, &d.Old}, func() {
 		to := &days[int(d.Day.Sub(days[0].Day)/(24*time.Hour))]
 		to.Reports, to.New, to.Old = d.Reports, d.New, d.Old
 	})
-	return err
 }
 
 func (s *Store) gateMachines(ctx context.Context, args pgx.NamedArgs, in *stats.GateInput) error {
 	var version string
 	var machines int64
-	err := db.Each(ctx, s.Pool, sqlGateMachines, args, []any{&version, &machines}, func() {
+	return db.Each(ctx, s.Pool, sqlGateMachines, args, []any{&version, &machines}, func() {
 		if version == in.Version {
 			in.NewMachines = machines
 		} else {
 			in.OldMachines = machines
 		}
 	})
-	return err
 }
 
 func (s *Store) gateProblems(ctx context.Context, args pgx.NamedArgs, in *stats.GateInput) error {
+	var err error
 	in.Problems, err = db.List(ctx, s.Pool, sqlGateProblems, args,
 		func(row pgx.CollectableRow) (p stats.GateProblem, err error) {
 			err = row.Scan(db.ScanTo(p.ID[:]), &p.Before, &p.After, &p.History, &p.Lower, &p.Nameless)
@@ -255,13 +254,11 @@ func (s *Store) gateProblems(ctx context.Context, args pgx.NamedArgs, in *stats.
 	for i := range in.Problems {
 		problems[in.Problems[i].ID] = &in.Problems[i]
 	}
-	if rows, err = s.Pool.Query(ctx, sqlGateClusters, args); err != nil {
-		return err
-	}
 	var head []byte
 	var version string
 	var c stats.Clusters
-	_, err = pgx.ForEachRow(rows, []any{&head, &version, &c.Machines, &c.Reports, &c.Squares}, func() error {
+	into := []any{&head, &version, &c.Machines, &c.Reports, &c.Squares}
+	return db.Each(ctx, s.Pool, sqlGateClusters, args, into, func() {
 		switch {
 		case head == nil && version == in.Version:
 			in.New = c
@@ -274,7 +271,5 @@ func (s *Store) gateProblems(ctx context.Context, args pgx.NamedArgs, in *stats.
 				p.Machines = c.Machines
 			}
 		}
-		return nil
 	})
-	return err
 }
