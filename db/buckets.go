@@ -89,10 +89,7 @@ func (s *Store) Bucket(ctx context.Context, id crash.BucketID) (crash.Bucket, er
 	if errors.Is(err, pgx.ErrNoRows) {
 		return crash.Bucket{}, crash.ErrUnknownBucket
 	}
-	if err != nil {
-		return crash.Bucket{}, fmt.Errorf("bucket %s: %w", id, Classify(err))
-	}
-	return b, nil
+	return b, Wrap(err, "bucket %s", id)
 }
 
 // ScanBucket scans a row of BucketColumns.
@@ -212,10 +209,7 @@ func (s *Store) readArchitectures(ctx context.Context, id crash.BucketID) (count
 			counts = append(counts, c)
 			proposed += n
 		})
-	if err != nil {
-		return nil, 0, fmt.Errorf("architectures of bucket %s: %w", id, Classify(err))
-	}
-	return counts, proposed, nil
+	return counts, proposed, Wrap(err, "architectures of bucket %s", id)
 }
 
 // The round that counts a report decides which bucket it belongs to, under the lock that decisions
@@ -369,10 +363,7 @@ func (s *Store) placeReports(ctx context.Context, tx pgx.Tx, ids [][16]byte) (ma
 		return nil, nil
 	}
 	_, err = tx.Exec(ctx, sqlPutReports, pgx.NamedArgs{"ids": put.ids, "received": put.received, "buckets": put.buckets})
-	if err != nil {
-		return nil, fmt.Errorf("place reports: %w", err)
-	}
-	return placed, nil
+	return placed, Wrap(err, "place reports")
 }
 
 const (

@@ -94,10 +94,7 @@ func scanDecision(row pgx.CollectableRow) (d crash.Decision, err error) {
 // Decisions returns up to limit decisions about a problem and its merged buckets, latest first.
 func (s *Decisions) Decisions(ctx context.Context, id crash.BucketID, limit int) ([]crash.Decision, error) {
 	found, err := List(ctx, s.Pool, sqlDecisions, pgx.NamedArgs{"bucket": id[:], "limit": limit}, scanDecision)
-	if err != nil {
-		return nil, fmt.Errorf("decisions about %s: %w", id, Classify(err))
-	}
-	return found, nil
+	return found, Wrap(err, "decisions about %s", id)
 }
 
 var (
@@ -119,10 +116,7 @@ func oneDecision(id int64, rows pgx.Rows) (crash.Decision, error) {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return d, errUnknownDecision
 	}
-	if err != nil {
-		return d, fmt.Errorf("decision %d: %w", id, Classify(err))
-	}
-	return d, nil
+	return d, Wrap(err, "decision %d", id)
 }
 
 const sqlUndone = `update decisions set undone_by = @person, undone_at = @at where id = @id`
@@ -165,10 +159,7 @@ func (s *Decisions) Undo(ctx context.Context, id int64, person string) (crash.De
 		}
 		return s.Audit(ctx, d, event)
 	})
-	if err != nil {
-		return decision, fmt.Errorf("undo decision %d: %w", id, err)
-	}
-	return decision, nil
+	return decision, Wrap(err, "undo decision %d", id)
 }
 
 const sqlSignature = `select signature, head from buckets where id = @id`
@@ -181,10 +172,7 @@ func (s *Decisions) Signature(ctx context.Context, id crash.BucketID) (signature
 	if errors.Is(err, pgx.ErrNoRows) {
 		return "", head, crash.ErrUnknownBucket
 	}
-	if err != nil {
-		return "", head, fmt.Errorf("signature of %s: %w", id, Classify(err))
-	}
-	return signature, head, nil
+	return signature, head, Wrap(err, "signature of %s", id)
 }
 
 const (
@@ -209,10 +197,8 @@ func (s *Handle) AddBugLink(ctx context.Context, tx pgx.Tx, bucket crash.BucketI
 	if _, err := tx.Exec(ctx, SQLWatchBug, args); err != nil {
 		return fmt.Errorf("watch bug %d: %w", bug.Number, err)
 	}
-	if _, err := tx.Exec(ctx, sqlInsertLink, args); err != nil {
-		return fmt.Errorf("link bug %d to %s: %w", bug.Number, bucket, err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, sqlInsertLink, args)
+	return Wrap(err, "link bug %d to %s", bug.Number, bucket)
 }
 
 // StoredState is a row of bug_states, as PostgreSQL converts it to JSON.
@@ -299,10 +285,8 @@ const sqlSettleByLink = `
 // second bug is filed. It does not stop a filing that is being sent. It leaves a filing with an
 // unknown outcome to the search: the search adds any bug it finds, and then nothing more is sent.
 func (s *Handle) SettleByLink(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, bug crash.Bug) error {
-	if _, err := tx.Exec(ctx, sqlSettleByLink, pgx.NamedArgs{"bucket": bucket[:], "number": bug.Number}); err != nil {
-		return fmt.Errorf("end the filing of %s: %w", bucket, err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, sqlSettleByLink, pgx.NamedArgs{"bucket": bucket[:], "number": bug.Number})
+	return Wrap(err, "end the filing of %s", bucket)
 }
 
 const sqlBugTemplate = `
@@ -319,10 +303,7 @@ func (s *Store) BugTemplate(ctx context.Context, source, problemType string) (cr
 	if errors.Is(err, pgx.ErrNoRows) {
 		return crash.BugTemplate{}, nil
 	}
-	if err != nil {
-		return crash.BugTemplate{}, fmt.Errorf("template of bugs: %w", Classify(err))
-	}
-	return t, nil
+	return t, Wrap(err, "template of bugs")
 }
 
 const sqlUpdateRules = `
@@ -335,10 +316,7 @@ func (s *Store) UpdateRules(ctx context.Context) (crash.UpdateRules, error) {
 		err = row.Scan(&r.Pattern, &r.Again, &r.Quiet, &r.QuietWeeks, &r.Section, &r.Person, OrZero(&r.Changed))
 		return r, err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("rules of updates: %w", Classify(err))
-	}
-	return rules, nil
+	return rules, Wrap(err, "rules of updates")
 }
 
 // CurrentGroups selects the groups of people that count: identity_id, user_id, source and group_name.

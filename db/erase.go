@@ -168,10 +168,7 @@ func (s *Decisions) EraseReports(ctx context.Context, e crash.Erasure, limit int
 	if err == nil {
 		err = Classify(s.Pool.QueryRow(ctx, sqlReportsLeft, args).Scan(&left))
 	}
-	if err != nil {
-		return erased, left, fmt.Errorf("erase reports: %w", err)
-	}
-	return erased, left, nil
+	return erased, left, Wrap(err, "erase reports")
 }
 
 func (d *deciding) erasureForUpdate(ctx context.Context, id int64) (counts crash.ErasedCounts, err error) {
@@ -474,10 +471,7 @@ func (s *Decisions) FinishErasure(ctx context.Context, e crash.Erasure, texts []
 		return s.Audit(ctx, d, AuditEvent{Person: e.Person, Action: "machine.erased", Subject: e.Digest,
 			Detail: map[string]any{"reports": counts.Reports, "cores": counts.Cores, "problems gone": counts.Gone}})
 	})
-	if err != nil {
-		return false, fmt.Errorf("finish erasure: %w", err)
-	}
-	return done, nil
+	return done, Wrap(err, "finish erasure")
 }
 
 // forgetMachine removes a machine from counts, as far as they know more of it than its stored reports.

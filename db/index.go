@@ -526,10 +526,8 @@ func (s *Store) countingBugs(ctx context.Context) (map[crash.BucketID]crash.Bug,
 		}
 		bugs[id] = bug.Bug()
 	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("states of problems: %w", Classify(err))
-	}
-	return bugs, nil
+	err = rows.Err()
+	return bugs, Wrap(err, "states of problems")
 }
 
 // judge sets the states of the problems that have changed since old. It judges all problems if old

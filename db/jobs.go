@@ -34,10 +34,7 @@ func (filingJob) Kind() string { return "filing" }
 // newInserter returns a client that can only insert jobs.
 func newInserter(pool *pgxpool.Pool) (*river.Client[pgx.Tx], error) {
 	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		return nil, fmt.Errorf("job queue: %w", err)
-	}
-	return client, nil
+	return client, Wrap(err, "job queue")
 }
 
 // AddFilingJob queues the next step of a filing in tx. The job runs after the delay in.
@@ -46,10 +43,8 @@ func (s *Handle) AddFilingJob(ctx context.Context, tx pgx.Tx, filing int64, in t
 	if in > 0 {
 		opts.ScheduledAt = time.Now().Add(in)
 	}
-	if _, err := s.inserter.InsertTx(ctx, tx, filingJob{filing, s.tracer.CauseOf(ctx).String()}, opts); err != nil {
-		return fmt.Errorf("queue filing %d: %w", filing, err)
-	}
-	return nil
+	_, err := s.inserter.InsertTx(ctx, tx, filingJob{filing, s.tracer.CauseOf(ctx).String()}, opts)
+	return Wrap(err, "queue filing %d", filing)
 }
 
 // longQueue is the queue of long jobs. Filings use another queue, so that they never wait for long
@@ -105,17 +100,13 @@ func (s *Decisions) ContinueRegroup(ctx context.Context, run crash.RegroupRun, r
 }
 
 func (s *Handle) addSplitJob(ctx context.Context, tx pgx.Tx, decision int64) error {
-	if _, err := s.inserter.InsertTx(ctx, tx, splitJob{decision}, &river.InsertOpts{Queue: longQueue}); err != nil {
-		return fmt.Errorf("queue split %d: %w", decision, err)
-	}
-	return nil
+	_, err := s.inserter.InsertTx(ctx, tx, splitJob{decision}, &river.InsertOpts{Queue: longQueue})
+	return Wrap(err, "queue split %d", decision)
 }
 
 func (s *Handle) addRegroupJob(ctx context.Context, tx pgx.Tx, run int64) error {
-	if _, err := s.inserter.InsertTx(ctx, tx, regroupJob{run}, &river.InsertOpts{Queue: longQueue}); err != nil {
-		return fmt.Errorf("queue regrouping %d: %w", run, err)
-	}
-	return nil
+	_, err := s.inserter.InsertTx(ctx, tx, regroupJob{run}, &river.InsertOpts{Queue: longQueue})
+	return Wrap(err, "queue regrouping %d", run)
 }
 
 // FinishSplit runs all remaining steps of a split. It pauses after each for as long as the step
@@ -205,10 +196,7 @@ func NewJobs(s *Store, c JobsConfig) (*Jobs, error) {
 
 // Start starts the workers. They outlive ctx; Stop ends them.
 func (j *Jobs) Start(ctx context.Context) error {
-	if err := j.client.Start(context.WithoutCancel(ctx)); err != nil {
-		return fmt.Errorf("start jobs: %w", Classify(err))
-	}
-	return nil
+	return Wrap(j.client.Start(context.WithoutCancel(ctx)), "start jobs")
 }
 
 // Stop stops fetching jobs, and interrupts long jobs and tasks, whose progress is in the database.
@@ -219,10 +207,7 @@ func (j *Jobs) Stop(ctx context.Context) error {
 	if err != nil && ctx.Err() != nil {
 		err = j.client.StopAndCancel(context.WithoutCancel(ctx))
 	}
-	if err != nil {
-		return fmt.Errorf("stop jobs: %w", err)
-	}
-	return nil
+	return Wrap(err, "stop jobs")
 }
 
 type filingWorker struct {

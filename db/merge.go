@@ -72,10 +72,7 @@ func (s *Decisions) Merge(ctx context.Context, into crash.BucketID, from []crash
 		}
 		return nil
 	})
-	if err != nil {
-		return head, fmt.Errorf("merge into %s: %w", into, err)
-	}
-	return head, nil
+	return head, Wrap(err, "merge into %s", into)
 }
 
 // heads returns the heads of buckets. It returns NotFound if one is unknown.
@@ -201,10 +198,7 @@ func (s *Decisions) Rename(ctx context.Context, bucket crash.BucketID, name, per
 	if errors.Is(err, pgx.ErrNoRows) {
 		return crash.ErrUnknownBucket
 	}
-	if err != nil {
-		return fmt.Errorf("rename %s: %w", bucket, err)
-	}
-	return nil
+	return Wrap(err, "rename %s", bucket)
 }
 
 func (d *deciding) rename(ctx context.Context, head crash.BucketID, before, after string, cause crash.DecisionCause,
@@ -475,10 +469,7 @@ func (s *Decisions) StepSplit(ctx context.Context, id int64) (finished bool, err
 		finished, err = d.stepSplit(ctx, decision)
 		return err
 	})
-	if err != nil {
-		return false, fmt.Errorf("continue split %d: %w", id, err)
-	}
-	return finished, nil
+	return finished, Wrap(err, "continue split %d", id)
 }
 
 func (d *deciding) stepSplit(ctx context.Context, decision crash.Decision) (finished bool, err error) {
@@ -607,10 +598,7 @@ const sqlUnfinished = `select id from decisions where not finished order by id l
 // been examined.
 func (s *Decisions) UnfinishedSplits(ctx context.Context) ([]int64, error) {
 	ids, err := List(ctx, s.Pool, sqlUnfinished, nil, pgx.RowTo[int64])
-	if err != nil {
-		return nil, fmt.Errorf("unfinished splits: %w", Classify(err))
-	}
-	return ids, nil
+	return ids, Wrap(err, "unfinished splits")
 }
 
 const sqlTogether = `
@@ -622,10 +610,8 @@ const sqlTogether = `
 
 // Together returns how many reports and distinct machines some problems have in total.
 func (s *Decisions) Together(ctx context.Context, ids []crash.BucketID) (reports, machines int64, err error) {
-	if err := s.Pool.QueryRow(ctx, sqlTogether, pgx.NamedArgs{"ids": IDBytes(ids)}).Scan(&reports, &machines); err != nil {
-		return 0, 0, fmt.Errorf("count problems together: %w", Classify(err))
-	}
-	return reports, machines, nil
+	err = s.Pool.QueryRow(ctx, sqlTogether, pgx.NamedArgs{"ids": IDBytes(ids)}).Scan(&reports, &machines)
+	return reports, machines, Wrap(err, "count problems together")
 }
 
 // These constants limit how many of the newest reports a preview examines. It examines fewer if it
@@ -694,8 +680,5 @@ func (s *Decisions) PreviewSplit(ctx context.Context, bucket crash.BucketID, c c
 		}
 		return rows.Err()
 	})
-	if err != nil {
-		return p, fmt.Errorf("preview of a split of %s: %w", bucket, err)
-	}
-	return p, nil
+	return p, Wrap(err, "preview of a split of %s", bucket)
 }

@@ -357,10 +357,7 @@ func (d *deciding) ensureBucket(ctx context.Context, id crash.BucketID, g crash.
 		"problem_type": s.ProblemType, "title": s.Title, "executable": s.Executable, "package": s.Package,
 		"source_package": s.SourcePackage, "round": d.round,
 	})
-	if err != nil {
-		return fmt.Errorf("new bucket %s: %w", id, err)
-	}
-	return nil
+	return Wrap(err, "new bucket %s", id)
 }
 
 // cell identifies a count of a bucket: that of one version in one release.

@@ -121,10 +121,8 @@ func (s *Store) adoptProvisional(ctx context.Context, tx pgx.Tx, round int64) er
 			return err
 		}
 	}
-	if _, err := tx.Exec(ctx, sqlNamesUsed); err != nil {
-		return fmt.Errorf("names for provisional problems: %w", err)
-	}
-	return nil
+	_, err = tx.Exec(ctx, sqlNamesUsed)
+	return Wrap(err, "names for provisional problems")
 }
 
 // When mishap symbolises a report, it adds the fields of the stacks to the report's body, so that
@@ -173,10 +171,7 @@ func (s *Decisions) NameReport(ctx context.Context, id crash.OopsID, found crash
 		}
 		return also(ctx, d, named, r.grouping.Reason)
 	})
-	if err != nil {
-		return fmt.Errorf("name report %s: %w", id, err)
-	}
-	return nil
+	return Wrap(err, "name report %s", id)
 }
 
 // saveNames stores the fields of a report with those of its symbolised stack, and groups it again.
@@ -302,10 +297,7 @@ func (s *Store) versionsInUse(ctx context.Context) (*versionsInUse, error) {
 			return nil, fmt.Errorf("versions in use: %w", err)
 		}
 		l, err := s.currentIndex(ctx, at)
-		if err != nil {
-			return nil, fmt.Errorf("versions in use: %w", err)
-		}
-		return l.inUse, nil
+		return l.inUse, Wrap(err, "versions in use")
 	}
 	type key struct{}
 	return CachedCounts(ctx, s, key{}, func(ctx context.Context) (*versionsInUse, error) {

@@ -66,10 +66,7 @@ func (s *Decisions) StartRegroup(ctx context.Context, rules int, dry bool, perso
 		}
 		return s.addRegroupJob(ctx, tx, run.ID)
 	})
-	if err != nil {
-		return run, fmt.Errorf("start regrouping: %w", err)
-	}
-	return run, nil
+	return run, Wrap(err, "start regrouping")
 }
 
 // StopRegroup ends a run early. Reports that it has moved stay moved. It returns Conflict if the
@@ -87,10 +84,7 @@ func (s *Decisions) StopRegroup(ctx context.Context, id int64, person string) (c
 		return s.Audit(ctx, tx, AuditEvent{Person: person, Action: "regroup.stop", Subject: "reports",
 			Before: map[string]any{"run": id, "running": true}, After: map[string]any{"run": id, "running": false}})
 	})
-	if err != nil {
-		return run, fmt.Errorf("stop regrouping: %w", err)
-	}
-	return run, nil
+	return run, Wrap(err, "stop regrouping")
 }
 
 // RunningRegroup returns the run that has not ended. It returns NotFound if there is none.
@@ -108,19 +102,13 @@ func (s *Decisions) oneRun(ctx context.Context, sql string, args pgx.NamedArgs) 
 	if errors.Is(err, pgx.ErrNoRows) {
 		return run, errUnknownRun
 	}
-	if err != nil {
-		return run, fmt.Errorf("run of regrouping: %w", Classify(err))
-	}
-	return run, nil
+	return run, Wrap(err, "run of regrouping")
 }
 
 // Regroups returns up to limit runs, latest first.
 func (s *Decisions) Regroups(ctx context.Context, limit int) ([]crash.RegroupRun, error) {
 	runs, err := List(ctx, s.Pool, sqlRuns, pgx.NamedArgs{"limit": limit}, scanRun)
-	if err != nil {
-		return nil, fmt.Errorf("runs of regrouping: %w", Classify(err))
-	}
-	return runs, nil
+	return runs, Wrap(err, "runs of regrouping")
 }
 
 const sqlRunMoves = `
@@ -141,10 +129,7 @@ func (s *Decisions) RegroupMoves(ctx context.Context, run int64, limit int) ([]c
 			copy(m.To[:], to)
 			return m, err
 		})
-	if err != nil {
-		return nil, fmt.Errorf("moves of run %d: %w", run, Classify(err))
-	}
-	return moves, nil
+	return moves, Wrap(err, "moves of run %d", run)
 }
 
 const sqlRunEffect = `
@@ -164,10 +149,7 @@ func (s *Decisions) RegroupEffect(ctx context.Context, run crash.RegroupRun) (cr
 	var e crash.RegroupEffect
 	err := s.Pool.QueryRow(ctx, sqlRunEffect, pgx.NamedArgs{"run": run.ID, "dry": run.Dry}).Scan(&e.Changed, &e.Split,
 		&e.New, &e.Merged)
-	if err != nil {
-		return e, fmt.Errorf("effect of run %d: %w", run.ID, Classify(err))
-	}
-	return e, nil
+	return e, Wrap(err, "effect of run %d", run.ID)
 }
 
 // regroupLock is the advisory lock of the instance that works on the run. The number is arbitrary.
@@ -379,10 +361,7 @@ func (r groupedReport) differs() bool {
 // uncounted, StepRegroup does nothing and sets Waiting. It returns NotFound for an unknown run.
 func (s *Decisions) StepRegroup(ctx context.Context, id int64, rules crash.Rules) (crash.RegroupRun, error) {
 	run, err := s.stepRegroup(ctx, id, rules)
-	if err != nil {
-		return run, fmt.Errorf("regroup: %w", Classify(err))
-	}
-	return run, nil
+	return run, Wrap(err, "regroup")
 }
 
 func (s *Decisions) stepRegroup(ctx context.Context, id int64, rules crash.Rules) (crash.RegroupRun, error) {

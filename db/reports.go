@@ -55,10 +55,7 @@ func (s *Store) Report(ctx context.Context, id crash.OopsID) (crash.StoredReport
 	if errors.Is(err, pgx.ErrNoRows) {
 		return r, errUnknownReport
 	}
-	if err != nil {
-		return r, fmt.Errorf("report %s: %w", id, Classify(err))
-	}
-	return r, nil
+	return r, Wrap(err, "report %s", id)
 }
 
 var errUnknownReport = crash.Errorf(crash.NotFound, "unknown_oops", "There is no report with this id.")
@@ -119,10 +116,7 @@ func (s *Store) ReportSystem(ctx context.Context, id crash.OopsID) (crash.System
 	if errors.Is(err, pgx.ErrNoRows) {
 		return "", errUnknownReport
 	}
-	if err != nil {
-		return "", fmt.Errorf("system of report %s: %w", id, Classify(err))
-	}
-	return system, nil
+	return system, Wrap(err, "system of report %s", id)
 }
 
 // ReportArgs returns the arguments that find a report. The id contains the time of arrival, which

@@ -156,10 +156,8 @@ func dropReports(ctx context.Context, s *Store, until expiry) (months []string, 
 	if oldest := s.Now().Add(-keyLifetime); keys.others.After(oldest) {
 		keys.others = oldest
 	}
-	if err := d.drop(ctx, keys, true); err != nil {
-		return d.months, fmt.Errorf("drop keys of reports: %w", Classify(err))
-	}
-	return d.months, nil
+	err = d.drop(ctx, keys, true)
+	return d.months, Wrap(err, "drop keys of reports")
 }
 
 // dropping is a run of retention on one connection, which holds the lock.

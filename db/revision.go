@@ -194,10 +194,8 @@ func (s *Store) Revision(ctx context.Context) (string, error) {
 
 // DeleteOldChanges deletes rows of the table changes that [Store.Revision] no longer needs.
 func (h *Handle) DeleteOldChanges(ctx context.Context, tx pgx.Tx) error {
-	if _, err := tx.Exec(ctx, sqlDeleteOldChanges); err != nil {
-		return fmt.Errorf("delete old changes: %w", err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, sqlDeleteOldChanges)
+	return Wrap(err, "delete old changes")
 }
 
 const (

@@ -538,8 +538,5 @@ const sqlStopOfNotifications = `
 func (s *Handle) StopState(ctx context.Context) (crash.NotificationStop, error) {
 	var stop crash.NotificationStop
 	err := s.Pool.QueryRow(ctx, sqlStopOfNotifications).Scan(OrZero(&stop.Stopped), &stop.Person, OrZero(&stop.Restored))
-	if err != nil {
-		return stop, fmt.Errorf("stop of notifications: %w", Classify(err))
-	}
-	return stop, nil
+	return stop, Wrap(err, "stop of notifications")
 }

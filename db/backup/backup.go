@@ -311,8 +311,10 @@ type queryer interface {
 }
 
 func totals(ctx context.Context, q queryer) (t Totals, err error) {
-	err := q.QueryRow(ctx, sqlTotals).Scan(&t.Reports, &t.Problems, &t.Bugs)
-	return t, db.Wrap(err, t, ""count rows)
+	if err := q.QueryRow(ctx, sqlTotals).Scan(&t.Reports, &t.Problems, &t.Bugs); err != nil {
+		return t, fmt.Errorf("count rows: %w", db.Classify(err))
+	}
+	return t, nil
 }
 
 // copyBlobs copies the shared store, and the cores and symbols of the data directory. Files that
@@ -605,7 +607,10 @@ type server struct {
 func readServer(ctx context.Context, conn *pgx.Conn) (s server, err error) {
 	err = conn.QueryRow(ctx, sqlServer).Scan(&s.size, &s.others, &s.role, &s.mayReplicate, &s.hasTablespaces,
 		&s.database)
-	return s, db.Wrap(err, s, ""read the state of the server)
+	if err != nil {
+		return s, fmt.Errorf("read the state of the server: %w", db.Classify(err))
+	}
+	return s, nil
 }
 
 // choose returns the method, and a sentence for people if a base backup would be better but is not

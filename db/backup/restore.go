@@ -193,8 +193,10 @@ func RestoreFiles(ctx context.Context, dir, dataDir string) (blobs string, err e
 		return "", nil
 	}
 	to := filepath.Join(dataDir, blobsName)
-	err := copyTree(filepath.Join(dir, blobsName), to, ctx.Err)
-	return to, db.Wrap(err, "", ""restore blobs)
+	if err := copyTree(filepath.Join(dir, blobsName), to, ctx.Err); err != nil {
+		return "", fmt.Errorf("restore blobs: %w", err)
+	}
+	return to, nil
 }
 
 // Copy returns the files of the server in the base backup in dir, which Verify has checked.

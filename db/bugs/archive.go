@@ -147,10 +147,7 @@ const sqlDueFacts = `
 func (s *Store) DueArchiveFacts(ctx context.Context, limit int) ([]crash.ArchiveWant, error) {
 	wants, err := db.List(ctx, s.Pool, sqlDueFacts, pgx.NamedArgs{"now": s.Now(), "limit": limit},
 		pgx.RowToStructByPos[crash.ArchiveWant])
-	if err != nil {
-		return nil, fmt.Errorf("due archive facts: %w", db.Classify(err))
-	}
-	return wants, nil
+	return wants, db.Wrap(err, "due archive facts")
 }
 
 const sqlSaveFact = `
@@ -169,10 +166,8 @@ func (s *Store) SaveArchiveFact(ctx context.Context, f crash.ArchiveFact, again 
 		}
 	}
 	args := pgx.NamedArgs{"kind": f.Kind, "key": f.Key, "value": value, "now": s.Now(), "again": again}
-	if _, err := s.Pool.Exec(ctx, sqlSaveFact, args); err != nil {
-		return fmt.Errorf("save archive fact: %w", db.Classify(err))
-	}
-	return nil
+	_, err := s.Pool.Exec(ctx, sqlSaveFact, args)
+	return db.Wrap(err, "save archive fact")
 }
 
 const sqlFailFact = `
@@ -184,20 +179,16 @@ const sqlFailFact = `
 // starts with again and doubles with each failure. The stored fact stays.
 func (s *Store) FailArchiveFact(ctx context.Context, w crash.ArchiveWant, why string, again time.Duration) error {
 	args := pgx.NamedArgs{"kind": w.Kind, "key": w.Key, "why": why, "now": s.Now(), "again": again}
-	if _, err := s.Pool.Exec(ctx, sqlFailFact, args); err != nil {
-		return fmt.Errorf("archive fact failed: %w", db.Classify(err))
-	}
-	return nil
+	_, err := s.Pool.Exec(ctx, sqlFailFact, args)
+	return db.Wrap(err, "archive fact failed")
 }
 
 const sqlDropFacts = `delete from archive_facts where asked < @before`
 
 // DropArchiveFacts deletes facts that no one has wanted for a month.
 func (s *Store) DropArchiveFacts(ctx context.Context) error {
-	if _, err := s.Pool.Exec(ctx, sqlDropFacts, pgx.NamedArgs{"before": s.Now().Add(-archiveFactLifetime)}); err != nil {
-		return fmt.Errorf("drop archive facts: %w", db.Classify(err))
-	}
-	return nil
+	_, err := s.Pool.Exec(ctx, sqlDropFacts, pgx.NamedArgs{"before": s.Now().Add(-archiveFactLifetime)})
+	return db.Wrap(err, "drop archive facts")
 }
 
 const (
@@ -238,10 +229,7 @@ func (s *Store) SaveUpdateRule(ctx context.Context, r crash.UpdateRule) error {
 			Before: before,
 			After:  map[string]any{"again": r.Again, "quiet": r.Quiet, "weeks": r.QuietWeeks, "section": r.Section}})
 	})
-	if err != nil {
-		return fmt.Errorf("rule of updates: %w", err)
-	}
-	return nil
+	return db.Wrap(err, "rule of updates")
 }
 
 // auditedUpdateRule returns what the audit log says about a rule; nil if there is none.
@@ -272,10 +260,7 @@ func (s *Store) DropUpdateRule(ctx context.Context, pattern, person string) erro
 		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "tracker.updates-drop", Subject: pattern,
 			Before: before})
 	})
-	if err != nil {
-		return fmt.Errorf("drop rule of updates: %w", err)
-	}
-	return nil
+	return db.Wrap(err, "drop rule of updates")
 }
 
 // RaiseUpdateRule moves the rule with a pattern one place up, so that it applies before its
@@ -300,8 +285,5 @@ func (s *Store) RaiseUpdateRule(ctx context.Context, pattern, person string) err
 		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "tracker.updates-order", Subject: pattern,
 			Before: map[string]any{"position": i + 1}, After: map[string]any{"position": i}})
 	})
-	if err != nil {
-		return fmt.Errorf("order of updates: %w", err)
-	}
-	return nil
+	return db.Wrap(err, "order of updates")
 }

@@ -168,10 +168,8 @@ func (s *Store) SaveConfiguredToken(ctx context.Context, key crash.TrackerKey, t
 	if err != nil {
 		return err
 	}
-	if _, err := s.Pool.Exec(ctx, sqlSaveConfiguredToken, args); err != nil {
-		return fmt.Errorf("save configured token: %w", db.Classify(err))
-	}
-	return nil
+	_, err = s.Pool.Exec(ctx, sqlSaveConfiguredToken, args)
+	return db.Wrap(err, "save configured token")
 }
 
 const sqlForgetToken = `
@@ -220,10 +218,7 @@ const sqlTrackerAccounts = `
 // belong.
 func (s *Store) TrackerAccounts(ctx context.Context, key crash.TrackerKey) ([]string, error) {
 	accounts, err := db.List(ctx, s.Pool, sqlTrackerAccounts, keyArgs(key), pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("accounts of the tracker: %w", db.Classify(err))
-	}
-	return accounts, nil
+	return accounts, db.Wrap(err, "accounts of the tracker")
 }
 
 const sqlSaveTokenHealth = `
@@ -291,10 +286,7 @@ func readOwnAccount(row pgx.Row) (own crash.OwnAccount, sealed []byte, err error
 	if errors.Is(err, pgx.ErrNoRows) {
 		return crash.OwnAccount{}, nil, nil
 	}
-	if err != nil {
-		return own, nil, fmt.Errorf("own account at the tracker: %w", db.Classify(err))
-	}
-	return own, sealed, nil
+	return own, sealed, db.Wrap(err, "own account at the tracker")
 }
 
 func ownArgs(key crash.TrackerKey, user int64) pgx.NamedArgs {
@@ -442,10 +434,8 @@ func (s *Store) SaveOwnHealth(
 	args := ownArgs(key, user)
 	args["token"], args["error"], args["dead"] = token, h.LastError, h.Dead
 	args["success"], args["errorat"] = db.OrNull(h.LastSuccess), db.OrNull(h.LastErrorAt)
-	if _, err := s.Pool.Exec(ctx, sqlSaveOwnHealth, args); err != nil {
-		return fmt.Errorf("save the health of an own account: %w", db.Classify(err))
-	}
-	return nil
+	_, err := s.Pool.Exec(ctx, sqlSaveOwnHealth, args)
+	return db.Wrap(err, "save the health of an own account")
 }
 
 const (
@@ -473,10 +463,7 @@ func (s *Store) FallBack(ctx context.Context, id int64, reason string) error {
 		}
 		return s.auditFallback(ctx, tx, f)
 	})
-	if err != nil {
-		return fmt.Errorf("fall back for filing %d: %w", id, err)
-	}
-	return nil
+	return db.Wrap(err, "fall back for filing %d", id)
 }
 
 // auditFallback records that the application's account takes over a filing. The ledger shows it.

@@ -37,10 +37,7 @@ func (s *Store) Filing(ctx context.Context, id int64) (crash.Filing, error) {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return f, errUnknownFiling
 	}
-	if err != nil {
-		return f, fmt.Errorf("filing %d: %w", id, db.Classify(err))
-	}
-	return f, nil
+	return f, db.Wrap(err, "filing %d", id)
 }
 
 var errUnknownFiling = crash.Errorf(crash.NotFound, "unknown_filing", "There is no such filing.")
@@ -111,10 +108,7 @@ func (s *Store) RequestFiling(
 			After: map[string]any{"filing": f.ID, "target": in.Target, "own_account": in.Own != 0},
 		})
 	})
-	if err != nil {
-		return f, false, fmt.Errorf("request the filing of %s: %w", in.Bucket, err)
-	}
-	return f, stored, nil
+	return f, stored, db.Wrap(err, "request the filing of %s", in.Bucket)
 }
 
 func tagList(tags []string) []string {
@@ -148,10 +142,8 @@ func (s *Store) FilingTotals(ctx context.Context) (crash.FilingTotals, error) {
 	if err != nil {
 		return totals, fmt.Errorf("count filings: %w", db.Classify(err))
 	}
-	if err := s.Pool.QueryRow(ctx, sqlOwnTotals).Scan(&totals.OwnAccounts, &totals.OwnBroken); err != nil {
-		return totals, fmt.Errorf("count own accounts: %w", db.Classify(err))
-	}
-	return totals, nil
+	err = s.Pool.QueryRow(ctx, sqlOwnTotals).Scan(&totals.OwnAccounts, &totals.OwnBroken)
+	return totals, db.Wrap(err, "count own accounts")
 }
 
 const (
@@ -238,10 +230,7 @@ func (s *Store) ClaimFiling(ctx context.Context, id int64, own crash.OwnAccount)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return claim, errUnknownFiling
 	}
-	if err != nil {
-		return claim, fmt.Errorf("claim filing %d: %w", id, err)
-	}
-	return claim, nil
+	return claim, db.Wrap(err, "claim filing %d", id)
 }
 
 // nextStep returns the step that a filing in a state needs.
@@ -298,10 +287,8 @@ func (s *Store) maySend(ctx context.Context, tx pgx.Tx, id int64) (sending, erro
 		return next, fmt.Errorf("lock the queue of filings: %w", err)
 	}
 	row := tx.QueryRow(ctx, sqlMaySend, pgx.NamedArgs{"id": id})
-	if err := row.Scan(&next.linked, &next.cedes, &next.allowed); err != nil {
-		return next, fmt.Errorf("place of filing %d in the queue: %w", id, err)
-	}
-	return next, nil
+	err := row.Scan(&next.linked, &next.cedes, &next.allowed)
+	return next, db.Wrap(err, "place of filing %d in the queue", id)
 }
 
 const sqlCedeFiling = `
@@ -365,10 +352,7 @@ func (s *Store) DueFilings(ctx context.Context, terms crash.FilingTerms, limit i
 		due, err = db.List(ctx, tx, sqlDueFilings, pgx.NamedArgs{"limit": limit}, pgx.RowTo[int64])
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("due filings: %w", err)
-	}
-	return due, nil
+	return due, db.Wrap(err, "due filings")
 }
 
 // claimedFiling is a filing that an instance works on.
@@ -436,10 +420,7 @@ func (s *Store) PostponeFilings(ctx context.Context, id int64, problem, reason s
 	_, err := s.Pool.Exec(ctx, sqlPostponeFilings, pgx.NamedArgs{
 		"id": id, "problem": problem, "reason": reason, "delay": delay,
 	})
-	if err != nil {
-		return fmt.Errorf("postpone filings: %w", db.Classify(err))
-	}
-	return nil
+	return db.Wrap(err, "postpone filings")
 }
 
 // sqlInstanceDead selects true if no instance holds the lock on its number.
@@ -510,10 +491,7 @@ func (s *Store) FinishFiling(ctx context.Context, r crash.FilingResult, terms cr
 	if errors.Is(err, pgx.ErrNoRows) {
 		return f, errUnknownFiling
 	}
-	if err != nil {
-		return f, fmt.Errorf("finish filing %d: %w", r.Claim.ID, err)
-	}
-	return f, nil
+	return f, db.Wrap(err, "finish filing %d", r.Claim.ID)
 }
 
 // awaits reports whether the filing still waits for the outcome of this step.
@@ -580,10 +558,8 @@ const (
 
 // endSending starts the pause after a bug was sent. tx holds the lock on sending afterwards.
 func (s *Store) endSending(ctx context.Context, tx pgx.Tx, pause time.Duration) error {
-	if _, err := tx.Exec(ctx, sqlEndSending, pgx.NamedArgs{"rest": max(pause, 0)}); err != nil {
-		return fmt.Errorf("end of sending: %w", err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, sqlEndSending, pgx.NamedArgs{"rest": max(pause, 0)})
+	return db.Wrap(err, "end of sending")
 }
 
 // queueNext queues a job for the filing that is sent next, if there is one.
@@ -655,10 +631,7 @@ func (s *Store) Ledger(ctx context.Context, filter crash.LedgerFilter) ([]crash.
 	if err == nil && len(entries) > 0 {
 		err = s.addLines(ctx, entries)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("ledger: %w", db.Classify(err))
-	}
-	return entries, nil
+	return entries, db.Wrap(err, "ledger")
 }
 
 // addLines adds the calls and actions to entries.

@@ -89,10 +89,7 @@ func (s *Store) LinkBug(ctx context.Context, bucket crash.BucketID, bug crash.Bu
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, crash.ErrUnknownBucket
 	}
-	if err != nil {
-		return false, fmt.Errorf("link bug %d to %s: %w", bug.Number, bucket, err)
-	}
-	return isNew, nil
+	return isNew, db.Wrap(err, "link bug %d to %s", bug.Number, bucket)
 }
 
 func errNotLinked(number int64) error {
@@ -146,10 +143,7 @@ func (s *Store) changeLink(ctx context.Context, what string, bucket crash.Bucket
 	if errors.Is(err, pgx.ErrNoRows) {
 		return errNotLinked(number)
 	}
-	if err != nil {
-		return fmt.Errorf("%s bug %d of %s: %w", what, number, bucket, err)
-	}
-	return nil
+	return db.Wrap(err, "%s bug %d of %s", what, number, bucket)
 }
 
 // maxBucketsOfBug limits how many buckets of a bug are listed.
@@ -187,10 +181,7 @@ const sqlSignaturesOfBug = `
 func (s *Store) SignaturesOfBug(ctx context.Context, number int64, limit int) ([]string, error) {
 	signatures, err := db.List(ctx, s.Pool, sqlSignaturesOfBug, pgx.NamedArgs{"number": number, "limit": limit},
 		pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("signatures of bug %d: %w", number, db.Classify(err))
-	}
-	return signatures, nil
+	return signatures, db.Wrap(err, "signatures of bug %d", number)
 }
 
 // These statements change filings by hand.
@@ -273,10 +264,7 @@ func (s *Store) byHand(
 	if errors.Is(err, pgx.ErrNoRows) {
 		return f, errUnknownFiling
 	}
-	if err != nil {
-		return f, fmt.Errorf("%s of filing %v: %w", event.Action, args["id"], err)
-	}
-	return f, nil
+	return f, db.Wrap(err, "%s of filing %v", event.Action, args["id"])
 }
 
 // auditedFiling returns what the audit log says about a filing that somebody changes.
@@ -315,8 +303,5 @@ func (s *Store) NamedBugs(ctx context.Context) ([]crash.NamedBug, error) {
 		err = db.ScanBucketAnd(row, &n.Bucket, &n.Number)
 		return n, err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("bugs that got names: %w", db.Classify(err))
-	}
-	return bugs, nil
+	return bugs, db.Wrap(err, "bugs that got names")
 }

@@ -72,10 +72,7 @@ func (s *Store) FinishRestore(
 			Detail: map[string]any{"backup": r.BackupTaken, "lost": len(lost), "resend": resend},
 		})
 	})
-	if err != nil {
-		return fmt.Errorf("finish the restore: %w", err)
-	}
-	return nil
+	return db.Wrap(err, "finish the restore")
 }
 
 const (
@@ -120,10 +117,7 @@ func Held(ctx context.Context, h *db.Handle, r crash.Restored, limit int) (items
 			err = row.Scan(&i.Kind, &i.ID, &i.Recipient, &i.About, &i.Since, &i.InBackup, &total)
 			return i, err
 		})
-	if err != nil {
-		return nil, 0, fmt.Errorf("what waits: %w", db.Classify(err))
-	}
-	return items, total, nil
+	return items, total, db.Wrap(err, "what waits")
 }
 
 const sqlFilers = `
@@ -134,10 +128,7 @@ const sqlFilers = `
 func Filers(ctx context.Context, h *db.Handle, key crash.TrackerKey) ([]string, error) {
 	accounts, err := db.List(ctx, h.Pool, sqlFilers, pgx.NamedArgs{"url": key.URL, "consumer": key.ConsumerKey},
 		pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("accounts of people: %w", db.Classify(err))
-	}
-	return accounts, nil
+	return accounts, db.Wrap(err, "accounts of people")
 }
 
 // Cancel cancels the mails and deliveries that were waiting in the backup.
@@ -159,10 +150,7 @@ const sqlKnownBugs = `
 // KnownBugs returns those of the numbers whose bugs are or were linked to a bucket.
 func (s *Store) KnownBugs(ctx context.Context, numbers []int64) ([]int64, error) {
 	out, err := db.List(ctx, s.Pool, sqlKnownBugs, pgx.NamedArgs{"numbers": numbers}, pgx.RowTo[int64])
-	if err != nil {
-		return nil, fmt.Errorf("known bugs: %w", db.Classify(err))
-	}
-	return out, nil
+	return out, db.Wrap(err, "known bugs")
 }
 
 var errBeingFiled = crash.Errorf(crash.Conflict, "being_filed", "A bug for this problem is being filed at this "+
@@ -192,10 +180,7 @@ func (s *Store) ReconcileBug(ctx context.Context, bucket crash.BucketID, bug cra
 			Action: "bug.reconciled", Subject: bucket.String(), After: map[string]any{"bug": bug.Number},
 		})
 	})
-	if err != nil {
-		return fmt.Errorf("reconcile bug %d with %s: %w", bug.Number, bucket, err)
-	}
-	return nil
+	return db.Wrap(err, "reconcile bug %d with %s", bug.Number, bucket)
 }
 
 const sqlFiledBugs = `
@@ -207,8 +192,5 @@ const sqlFiledBugs = `
 // unlinked later.
 func (s *Store) FiledBugs(ctx context.Context, since time.Time) ([]int64, error) {
 	numbers, err := db.List(ctx, s.Pool, sqlFiledBugs, pgx.NamedArgs{"since": since}, pgx.RowTo[int64])
-	if err != nil {
-		return nil, fmt.Errorf("filed bugs: %w", db.Classify(err))
-	}
-	return numbers, nil
+	return numbers, db.Wrap(err, "filed bugs")
 }

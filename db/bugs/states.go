@@ -34,10 +34,8 @@ func (s *Store) BucketBugs(ctx context.Context, id crash.BucketID) ([]crash.Bug,
 	if err != nil {
 		return nil, fmt.Errorf("bugs of bucket %s: %w", id, db.Classify(err))
 	}
-	if err := s.addUpdates(ctx, bugs); err != nil {
-		return nil, fmt.Errorf("bugs of bucket %s: %w", id, err)
-	}
-	return bugs, nil
+	err = s.addUpdates(ctx, bugs)
+	return bugs, db.Wrap(err, "bugs of bucket %s", id)
 }
 
 const sqlDueBugs = `select number from bug_states where next_read <= now() order by next_read, number limit @limit`
@@ -50,10 +48,7 @@ func (s *Store) DueBugs(ctx context.Context, limit int) ([]int64, error) {
 
 func (s *Store) numbers(ctx context.Context, what, sql string, args pgx.NamedArgs) ([]int64, error) {
 	numbers, err := db.List(ctx, s.Pool, sql, args, pgx.RowTo[int64])
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, db.Classify(err))
-	}
-	return numbers, nil
+	return numbers, db.Wrap(err, "%s", what)
 }
 
 const (
@@ -114,10 +109,7 @@ const sqlFailState = `
 // starts with again and doubles with each failure in a row.
 func (s *Store) FailBugReading(ctx context.Context, number int64, why string, again time.Duration) error {
 	_, err := s.Pool.Exec(ctx, sqlFailState, pgx.NamedArgs{"number": number, "failure": why, "again": again})
-	if err != nil {
-		return fmt.Errorf("state of bug %d: %w", number, db.Classify(err))
-	}
-	return nil
+	return db.Wrap(err, "state of bug %d", number)
 }
 
 const sqlReadBugsNow = `update bug_states set next_read = now() where number = any(@numbers)`
@@ -125,10 +117,8 @@ const sqlReadBugsNow = `update bug_states set next_read = now() where number = a
 // ReadBugsNow schedules bugs to be read at once because someone asks for it, even those whose last
 // reading failed.
 func (s *Store) ReadBugsNow(ctx context.Context, numbers []int64) error {
-	if _, err := s.Pool.Exec(ctx, sqlReadBugsNow, pgx.NamedArgs{"numbers": numbers}); err != nil {
-		return fmt.Errorf("read bugs now: %w", db.Classify(err))
-	}
-	return nil
+	_, err := s.Pool.Exec(ctx, sqlReadBugsNow, pgx.NamedArgs{"numbers": numbers})
+	return db.Wrap(err, "read bugs now")
 }
 
 const sqlRefreshBugs = `
@@ -139,10 +129,8 @@ const sqlRefreshBugs = `
 // RefreshBugs schedules bugs to be read soon if their state is older than a duration, because
 // someone looks at them. It leaves bugs whose last reading failed to their own schedule.
 func (s *Store) RefreshBugs(ctx context.Context, numbers []int64, older time.Duration) error {
-	if _, err := s.Pool.Exec(ctx, sqlRefreshBugs, pgx.NamedArgs{"numbers": numbers, "older": older}); err != nil {
-		return fmt.Errorf("read bugs soon: %w", db.Classify(err))
-	}
-	return nil
+	_, err := s.Pool.Exec(ctx, sqlRefreshBugs, pgx.NamedArgs{"numbers": numbers, "older": older})
+	return db.Wrap(err, "read bugs soon")
 }
 
 const sqlStatesOf = `select to_jsonb(st) from bug_states as st where st.number = any(@numbers) and st.read is not null`
@@ -158,10 +146,7 @@ func (s *Store) BugStates(ctx context.Context, numbers []int64) ([]crash.BugStat
 			}
 			return st.State(st.Number, ""), nil
 		})
-	if err != nil {
-		return nil, fmt.Errorf("states of bugs: %w", db.Classify(err))
-	}
-	return states, nil
+	return states, db.Wrap(err, "states of bugs")
 }
 
 const (
@@ -173,10 +158,8 @@ const (
 // ChangesUntil returns up to which time the tracker's changes were read, or the zero time if they
 // never were.
 func (s *Store) ChangesUntil(ctx context.Context) (until time.Time, err error) {
-	if err := s.Pool.QueryRow(ctx, sqlChangesUntil).Scan(db.OrZero(&until)); err != nil {
-		return until, fmt.Errorf("changes in the tracker: %w", db.Classify(err))
-	}
-	return until, nil
+	err = s.Pool.QueryRow(ctx, sqlChangesUntil).Scan(db.OrZero(&until))
+	return until, db.Wrap(err, "changes in the tracker")
 }
 
 // SaveChanges schedules those of the bugs that are linked here to be read, and stores up to which
@@ -186,10 +169,8 @@ func (s *Store) SaveChanges(ctx context.Context, numbers []int64, until time.Tim
 		if _, err := tx.Exec(ctx, sqlChangedBugs, pgx.NamedArgs{"numbers": listOf(numbers)}); err != nil {
 			return fmt.Errorf("changed bugs: %w", err)
 		}
-		if _, err := tx.Exec(ctx, sqlSaveChangesUntil, pgx.NamedArgs{"until": until}); err != nil {
-			return fmt.Errorf("changes in the tracker: %w", err)
-		}
-		return nil
+		_, err := tx.Exec(ctx, sqlSaveChangesUntil, pgx.NamedArgs{"until": until})
+		return db.Wrap(err, "changes in the tracker")
 	})
 }
 
@@ -249,10 +230,7 @@ const sqlBugTotals = `
 // BugTotals returns how many bugs are read regularly, overdue or failing, for the metrics.
 func (s *Store) BugTotals(ctx context.Context) (t crash.BugTotals, err error) {
 	err = s.Pool.QueryRow(ctx, sqlBugTotals).Scan(&t.Followed, &t.Due, &t.Failing, db.OrZero(&t.Oldest))
-	if err != nil {
-		return t, fmt.Errorf("count bugs: %w", db.Classify(err))
-	}
-	return t, nil
+	return t, db.Wrap(err, "count bugs")
 }
 
 // sqlTrackerState is one statement, because every page of people who file bugs needs all of it.
@@ -327,10 +305,7 @@ func (s *Store) ClaimSubscription(ctx context.Context) (crash.Subscription, erro
 	if errors.Is(err, pgx.ErrNoRows) {
 		return crash.Subscription{}, nil
 	}
-	if err != nil {
-		return crash.Subscription{}, fmt.Errorf("claim subscription: %w", err)
-	}
-	return sub, nil
+	return sub, db.Wrap(err, "claim subscription")
 }
 
 // FinishSubscription records the outcome of subscribing a person.
@@ -346,10 +321,7 @@ func (s *Store) FinishSubscription(ctx context.Context, sub crash.Subscription, 
 		}
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("finish subscription of filing %d: %w", sub.Filing, err)
-	}
-	return nil
+	return db.Wrap(err, "finish subscription of filing %d", sub.Filing)
 }
 
 const (
@@ -376,10 +348,7 @@ func (s *Store) BeginComment(ctx context.Context, number int64, kind crash.Updat
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, nil
 	}
-	if err != nil {
-		return false, fmt.Errorf("comment on bug %d: %w", number, db.Classify(err))
-	}
-	return first, nil
+	return first, db.Wrap(err, "comment on bug %d", number)
 }
 
 // EndComment records the outcome of a comment: "sent", "refused" or "unknown", with the tracker's
@@ -401,10 +370,7 @@ func (s *Store) EndComment(ctx context.Context, number int64, kind crash.UpdateK
 		}
 		return s.auditUpdate(ctx, tx, number, "bug.comment-"+outcome, "", words)
 	})
-	if err != nil {
-		return fmt.Errorf("comment on bug %d: %w", number, err)
-	}
-	return nil
+	return db.Wrap(err, "comment on bug %d", number)
 }
 
 // commentWords say what a comment of a kind is about, before the version or the day.
@@ -481,17 +447,11 @@ func (s *Store) QuietBugs(ctx context.Context) ([]crash.QuietBug, error) {
 		err = row.Scan(&q.Number, &q.SourcePackage, &q.Last, db.OrZero(&q.Commented))
 		return q, err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("quiet bugs: %w", db.Classify(err))
-	}
-	return bugs, nil
+	return bugs, db.Wrap(err, "quiet bugs")
 }
 
 // PackageReported reports whether any problem of a binary package was reported on a later UTC day.
 func (s *Store) PackageReported(ctx context.Context, pkg string, after time.Time) (reported bool, err error) {
 	err = s.Pool.QueryRow(ctx, sqlPackageReported, pgx.NamedArgs{"package": pkg, "after": after}).Scan(&reported)
-	if err != nil {
-		return false, fmt.Errorf("reports of a package: %w", db.Classify(err))
-	}
-	return reported, nil
+	return reported, db.Wrap(err, "reports of a package")
 }

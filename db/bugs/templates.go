@@ -26,10 +26,7 @@ const (
 // BugTemplates returns the templates that people have changed.
 func (s *Store) BugTemplates(ctx context.Context) ([]crash.BugTemplate, error) {
 	all, err := db.List(ctx, s.Pool, sqlBugTemplates, nil, pgx.RowToStructByPos[crash.BugTemplate])
-	if err != nil {
-		return nil, fmt.Errorf("templates of bugs: %w", db.Classify(err))
-	}
-	return all, nil
+	return all, db.Wrap(err, "templates of bugs")
 }
 
 const sqlOldTemplate = `
@@ -133,10 +130,7 @@ const (
 func (s *Store) DueSections(ctx context.Context) ([]crash.DueSection, error) {
 	ctx = reader.AsVisitor(ctx) // mishap writes nothing about embargoed problems to bugs
 	due, err := db.List(ctx, s.Pool, sqlDueSections, nil, pgx.RowToStructByPos[crash.DueSection])
-	if err != nil {
-		return nil, fmt.Errorf("due sections: %w", db.Classify(err))
-	}
-	return due, nil
+	return due, db.Wrap(err, "due sections")
 }
 
 // Sections returns the sections of bugs, in no particular order. A bug without one has a section
@@ -148,10 +142,7 @@ func (s *Store) Sections(ctx context.Context, numbers []int64) ([]crash.BugSecti
 				&b.Attempt, db.OrZero(&b.Written), &b.Stopped, db.OrZero(&b.StoppedAt), &b.Problem)
 			return b, err
 		})
-	if err != nil {
-		return nil, fmt.Errorf("sections of bugs: %w", db.Classify(err))
-	}
-	return all, nil
+	return all, db.Wrap(err, "sections of bugs")
 }
 
 // AddSection stores that mishap updates the section of a bug from now on. If the bug was filed with a
@@ -161,10 +152,8 @@ func (s *Store) AddSection(ctx context.Context, b crash.BugSection, again time.D
 	if !b.Written.IsZero() {
 		args["written"] = b.Written
 	}
-	if _, err := s.Pool.Exec(ctx, sqlAddSection, args); err != nil {
-		return fmt.Errorf("section of bug %d: %w", b.Number, db.Classify(err))
-	}
-	return nil
+	_, err := s.Pool.Exec(ctx, sqlAddSection, args)
+	return db.Wrap(err, "section of bug %d", b.Number)
 }
 
 // DelaySection schedules the next look at a section, with a problem if there is one.
@@ -191,10 +180,7 @@ func (s *Store) BeginSection(ctx context.Context, b crash.BugSection, hash strin
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, false, nil
 	}
-	if err != nil {
-		return 0, false, fmt.Errorf("section of bug %d: %w", b.Number, db.Classify(err))
-	}
-	return attempt, true, nil
+	return attempt, true, db.Wrap(err, "section of bug %d", b.Number)
 }
 
 // SectionWritten records that the tracker has the text with this hash and these facts.
@@ -254,10 +240,7 @@ func (s *Store) changeSection(ctx context.Context, number int64, sql string, arg
 		}
 		return record(tx)
 	})
-	if err != nil {
-		return fmt.Errorf("section of bug %d: %w", number, err)
-	}
-	return nil
+	return db.Wrap(err, "section of bug %d", number)
 }
 
 const sqlBugUpdates = `

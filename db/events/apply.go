@@ -220,10 +220,8 @@ func (r *round) applyStorm(ctx context.Context, s stormEdge) error {
 			return fmt.Errorf("store storm %s: %w", s.Key, err)
 		}
 		args["key"] = rules.Key(crash.EventNew)
-		if _, err := tx.Exec(ctx, sqlInsertStormEdges, args); err != nil {
-			return fmt.Errorf("store problems of storm %s: %w", s.Key, err)
-		}
-		return nil
+		_, err := tx.Exec(ctx, sqlInsertStormEdges, args)
+		return db.Wrap(err, "store problems of storm %s", s.Key)
 	})
 }
 
@@ -338,10 +336,8 @@ func (r *round) saveFailures(ctx context.Context, failures map[int64]error) erro
 	if len(fine) == 0 {
 		return nil
 	}
-	if _, err := r.store.Pool.Exec(ctx, sqlEndFailure, pgx.NamedArgs{"ids": fine}); err != nil {
-		return fmt.Errorf("end failures of rules: %w", db.Classify(err))
-	}
-	return nil
+	_, err := r.store.Pool.Exec(ctx, sqlEndFailure, pgx.NamedArgs{"ids": fine})
+	return db.Wrap(err, "end failures of rules")
 }
 
 // addHeld works like add, for a condition that may hold for some time.
@@ -442,10 +438,7 @@ func (r *round) readArrivals(ctx context.Context) ([]arrival, error) {
 		err = row.Scan(&a.pkg, &a.binary, &a.source, db.ScanTo(a.problem[:]), &a.at)
 		return a, err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("new problems of packages: %w", db.Classify(err))
-	}
-	return arrivals, nil
+	return arrivals, db.Wrap(err, "new problems of packages")
 }
 
 // openStorm is a stored storm that arrivals may continue.

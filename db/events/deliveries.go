@@ -56,10 +56,7 @@ const (
 func (s *Store) Deliveries(ctx context.Context, f DeliveryFilter) ([]crash.Delivery, error) {
 	list, err := db.List(ctx, s.Pool, sqlDeliveries, pgx.NamedArgs{"endpoint": f.Endpoint, "state": f.State,
 		"summary": f.Summary, "before": db.OrNull(f.Before), "beforeid": f.BeforeID, "limit": f.Limit}, scanDelivery)
-	if err != nil {
-		return nil, fmt.Errorf("deliveries: %w", db.Classify(err))
-	}
-	return list, nil
+	return list, db.Wrap(err, "deliveries")
 }
 
 // DeliveryStates returns the number of deliveries of an endpoint in each state.
@@ -98,10 +95,7 @@ func (s *Store) Delivery(
 			return a, err
 		})
 	}
-	if err != nil {
-		return d, nil, fmt.Errorf("attempts of delivery %s: %w", id, db.Classify(err))
-	}
-	return d, attempts, nil
+	return d, attempts, db.Wrap(err, "attempts of delivery %s", id)
 }
 
 const (
@@ -153,10 +147,7 @@ const sqlDeleteOldDeliveries = `
 // DeleteOldDeliveries deletes finished deliveries, with their attempts, after 30 days.
 func (s *Store) DeleteOldDeliveries(ctx context.Context) error {
 	_, err := s.Pool.Exec(ctx, sqlDeleteOldDeliveries, pgx.NamedArgs{"before": s.Now().Add(-deliveriesKept)})
-	if err != nil {
-		return fmt.Errorf("delete old deliveries: %w", db.Classify(err))
-	}
-	return nil
+	return db.Wrap(err, "delete old deliveries")
 }
 
 // An instance claims an endpoint, makes one attempt of one of its deliveries with no transaction open,
@@ -279,10 +270,7 @@ func (s *Store) ClaimDelivery(ctx context.Context) (claim crash.DeliveryClaim, o
 			again, err = true, nil
 		}
 	}
-	if err != nil {
-		return claim, false, fmt.Errorf("claim a delivery: %w", err)
-	}
-	return claim, ok, nil
+	return claim, ok, db.Wrap(err, "claim a delivery")
 }
 
 // errNoneLeft undoes the claim of an endpoint whose delivery is no longer due: another instance has just
@@ -473,10 +461,7 @@ func (s *Store) SavePayload(ctx context.Context, claim crash.DeliveryClaim, payl
 	if errors.Is(err, pgx.ErrNoRows) {
 		return "", ErrLostDelivery
 	}
-	if err != nil {
-		return "", fmt.Errorf("payload of delivery %s: %w", claim.ID, db.Classify(err))
-	}
-	return payload, nil
+	return payload, db.Wrap(err, "payload of delivery %s", claim.ID)
 }
 
 func claimArgs(claim crash.DeliveryClaim) pgx.NamedArgs {
@@ -518,10 +503,7 @@ func (s *Store) FinishDelivery(ctx context.Context, claim crash.DeliveryClaim, o
 		}
 		return s.switchOff(ctx, tx, claim.To, args)
 	})
-	if err != nil {
-		return fmt.Errorf("outcome of delivery %s: %w", claim.ID, err)
-	}
-	return nil
+	return db.Wrap(err, "outcome of delivery %s", claim.ID)
 }
 
 // switchOff switches an endpoint off and tells its owner, or all administrators, by inbox and mail.
@@ -579,10 +561,7 @@ const (
 // Endpoints returns all endpoints by name, without secrets.
 func (s *Store) Endpoints(ctx context.Context) ([]crash.Endpoint, error) {
 	list, err := db.List(ctx, s.Pool, sqlEndpoints, nil, scanEndpoint)
-	if err != nil {
-		return nil, fmt.Errorf("endpoints: %w", db.Classify(err))
-	}
-	return list, nil
+	return list, db.Wrap(err, "endpoints")
 }
 
 // Endpoint returns an endpoint without secrets. It returns NotFound if there is none.
@@ -591,10 +570,7 @@ func (s *Store) Endpoint(ctx context.Context, id int64) (crash.Endpoint, error) 
 	if errors.Is(err, pgx.ErrNoRows) {
 		return e, errNoEndpoint
 	}
-	if err != nil {
-		return e, fmt.Errorf("endpoint %d: %w", id, db.Classify(err))
-	}
-	return e, nil
+	return e, db.Wrap(err, "endpoint %d", id)
 }
 
 func scanEndpoint(row pgx.CollectableRow) (e crash.Endpoint, err error) {
@@ -714,10 +690,7 @@ func scanAudited(row pgx.Row, id int64) (crash.Endpoint, error) {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return e, errNoEndpoint
 	}
-	if err != nil {
-		return e, fmt.Errorf("read endpoint %d: %w", id, err)
-	}
-	return e, nil
+	return e, db.Wrap(err, "read endpoint %d", id)
 }
 
 func (s *Store) saveEndpoint(ctx context.Context, tx pgx.Tx, e crash.Endpoint, person, action string) error {

@@ -395,10 +395,7 @@ func refusedText(why string) string {
 // since when.
 func (r *round) deadCredentials(ctx context.Context) ([]string, error) {
 	tokens, err := db.List(ctx, r.store.Pool, sqlDeadCredentials, nil, pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("credentials of the tracker: %w", db.Classify(err))
-	}
-	return tokens, nil
+	return tokens, db.Wrap(err, "credentials of the tracker")
 }
 
 // findDeadCredentials finds access tokens that the tracker does not accept.

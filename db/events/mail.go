@@ -71,10 +71,7 @@ const (
 // MailSettings returns what a person has chosen for mail, or the default.
 func (s *Store) MailSettings(ctx context.Context, user int64) (crash.MailSettings, error) {
 	settings, err := scanSettings(s.Pool.QueryRow(ctx, sqlMailSettings, pgx.NamedArgs{"user": user}), user)
-	if err != nil {
-		return settings, fmt.Errorf("mail settings: %w", db.Classify(err))
-	}
-	return settings, nil
+	return settings, db.Wrap(err, "mail settings")
 }
 
 func scanSettings(row pgx.Row, user int64) (crash.MailSettings, error) {
@@ -259,10 +256,8 @@ func (s *Store) MailKey(ctx context.Context) ([]byte, error) {
 		return nil, fmt.Errorf("mail key: %w", db.Classify(err))
 	}
 	var key []byte
-	if err := s.Pool.QueryRow(ctx, sqlMailKey).Scan(&key); err != nil {
-		return nil, fmt.Errorf("mail key: %w", db.Classify(err))
-	}
-	return key, nil
+	err := s.Pool.QueryRow(ctx, sqlMailKey).Scan(&key)
+	return key, db.Wrap(err, "mail key")
 }
 
 // maxWaiting limits the notices of one person that one round decides about.
@@ -312,10 +307,8 @@ func (s *Store) PlanMails(ctx context.Context) error {
 // MailNobody marks all notices that wait as not mailed. A site without a relay does this, so that
 // old notices do not become mails when it gets one.
 func (s *Store) MailNobody(ctx context.Context) error {
-	if _, err := s.Pool.Exec(ctx, sqlMailNobody); err != nil {
-		return fmt.Errorf("skip mail: %w", db.Classify(err))
-	}
-	return nil
+	_, err := s.Pool.Exec(ctx, sqlMailNobody)
+	return db.Wrap(err, "skip mail")
 }
 
 func (s *Store) planMails(ctx context.Context, user int64) error {
@@ -492,10 +485,7 @@ func (s *Store) claimMail(ctx context.Context) (mail crash.Mail, notices []crash
 		e := &notices[0].Event
 		err = s.Pool.QueryRow(ctx, sqlFirstTitle, pgx.NamedArgs{"bucket": e.Bucket[:]}).Scan(&e.Thread)
 	}
-	if err != nil {
-		return mail, nil, fmt.Errorf("claim a mail: %w", db.Classify(err))
-	}
-	return mail, notices, nil
+	return mail, notices, db.Wrap(err, "claim a mail")
 }
 
 func scanMail(row pgx.CollectableRow) (m crash.Mail, err error) {
@@ -517,10 +507,7 @@ func (s *Store) SettleMail(ctx context.Context, id int64, outcome crash.MailOutc
 	}
 	_, err = s.Pool.Exec(ctx, sqlSettleMail, pgx.NamedArgs{"id": id, "unit": unit, "now": now, "due": due,
 		"state": outcome.State, "reply": crash.Truncate(outcome.Reply, maxReply)})
-	if err != nil {
-		return fmt.Errorf("settle mail %d: %w", id, db.Classify(err))
-	}
-	return nil
+	return db.Wrap(err, "settle mail %d", id)
 }
 
 // ReleaseMails makes mails due again that instances claimed which have died since.
@@ -562,10 +549,7 @@ func (s *Store) AllowTestMail(ctx context.Context, user int64) error {
 func (s *Store) RecordTestMail(ctx context.Context, user int64, address string, outcome crash.MailOutcome) error {
 	_, err := s.Pool.Exec(ctx, sqlInsertTest, pgx.NamedArgs{"user": user, "address": address, "now": s.Now(),
 		"state": outcome.State, "reply": crash.Truncate(outcome.Reply, maxReply)})
-	if err != nil {
-		return fmt.Errorf("record test mail: %w", db.Classify(err))
-	}
-	return nil
+	return db.Wrap(err, "record test mail")
 }
 
 var errUnknownMail = crash.Errorf(crash.NotFound, "unknown_mail", "There is no such mail that has failed.")
@@ -590,10 +574,7 @@ const (
 func (s *Store) Mails(ctx context.Context, state crash.MailState, user, before int64, limit int) ([]crash.Mail, error) {
 	mails, err := db.List(ctx, s.Pool, sqlMails,
 		pgx.NamedArgs{"state": state, "user": user, "before": before, "limit": limit}, scanMail)
-	if err != nil {
-		return nil, fmt.Errorf("list mails: %w", db.Classify(err))
-	}
-	return mails, nil
+	return mails, db.Wrap(err, "list mails")
 }
 
 // MailTotals counts mails: those that wait, and those that ended in the past day.
@@ -614,10 +595,7 @@ func (s *Store) MailTotals(ctx context.Context) (t MailTotals, err error) {
 		}); err == nil {
 		err = s.Pool.QueryRow(ctx, sqlLastSuccess).Scan(db.OrZero(&t.LastSuccess))
 	}
-	if err != nil {
-		return t, fmt.Errorf("count mails: %w", db.Classify(err))
-	}
-	return t, nil
+	return t, db.Wrap(err, "count mails")
 }
 
 // RetryMail makes a mail that failed for good due again. It returns NotFound if there is none.

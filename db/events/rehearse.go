@@ -341,9 +341,9 @@ func (r *rehearsal) rehearseNew(ctx context.Context) error {
 // query calls each for every row.
 func (r *rehearsal) query(ctx context.Context, sql string, args pgx.NamedArgs,
 	each func(pgx.CollectableRow) error) error {
-	_, err = db.List(ctx, r.store.Pool, sql, args,
+	_, err := db.List(ctx, r.store.Pool, sql, args,
 		func(row pgx.CollectableRow) (struct{}, error) { return struct{}{}, each(row) })
-	return db.Classify(err)
+	return err
 }
 
 func (r *rehearsal) rehearseRegressed(context.Context) error {

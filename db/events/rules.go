@@ -47,10 +47,7 @@ func (s *Store) Inbox(ctx context.Context, user int64, f crash.NoticeFilter, lim
 		"user": user, "kind": f.Kind, "package": f.Package, "mail": f.Mail, "unread": f.Unread, "before": f.Before,
 		"limit": limit,
 	}, scanNotice)
-	if err != nil {
-		return nil, fmt.Errorf("inbox: %w", db.Classify(err))
-	}
-	return notices, nil
+	return notices, db.Wrap(err, "inbox")
 }
 
 func scanNotice(row pgx.CollectableRow) (n crash.Notice, err error) {
@@ -82,18 +79,13 @@ func (s *Store) InboxFacets(ctx context.Context, user int64) (InboxFacets, error
 			f.Packages[pkg] += n
 		}
 	})
-	if err != nil {
-		return f, fmt.Errorf("inbox: %w", db.Classify(err))
-	}
-	return f, nil
+	return f, db.Wrap(err, "inbox")
 }
 
 // Unread returns how many notices a person has not read, at most MaxUnread.
 func (s *Store) Unread(ctx context.Context, user int64) (n int64, err error) {
-	if err := s.Pool.QueryRow(ctx, sqlUnread, pgx.NamedArgs{"user": user, "limit": MaxUnread}).Scan(&n); err != nil {
-		return 0, fmt.Errorf("count unread notices: %w", db.Classify(err))
-	}
-	return n, nil
+	err = s.Pool.QueryRow(ctx, sqlUnread, pgx.NamedArgs{"user": user, "limit": MaxUnread}).Scan(&n)
+	return n, db.Wrap(err, "count unread notices")
 }
 
 // ReadNotices marks a notice of a person as read, or also all older ones. It returns how many were
@@ -328,10 +320,7 @@ func scanRule(row pgx.CollectableRow) (r rules.Rule, err error) {
 // Rules returns all rules, by name, without deleted ones.
 func (s *Store) Rules(ctx context.Context) ([]rules.Rule, error) {
 	all, err := db.List(ctx, s.Pool, sqlRules, nil, scanRule)
-	if err != nil {
-		return nil, fmt.Errorf("rules: %w", db.Classify(err))
-	}
-	return all, nil
+	return all, db.Wrap(err, "rules")
 }
 
 // Rule returns a rule, even if it is deleted. It returns NotFound if there is none with this id.
@@ -348,10 +337,7 @@ func oneRule(rows pgx.Rows, err error) (rules.Rule, error) {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return r, errNoRule
 	}
-	if err != nil {
-		return r, fmt.Errorf("rule: %w", db.Classify(err))
-	}
-	return r, nil
+	return r, db.Wrap(err, "rule")
 }
 
 // SaveRule stores a rule that Check accepts: a new one if its id is 0. A rule whose condition has
@@ -467,10 +453,7 @@ func (s *Store) Activity(ctx context.Context) (map[int64]rules.Activity, error) 
 		func() {
 			all[id] = a
 		})
-	if err != nil {
-		return nil, fmt.Errorf("activity of rules: %w", db.Classify(err))
-	}
-	return all, nil
+	return all, db.Wrap(err, "activity of rules")
 }
 
 // Endpoint is another program that rules can notify.
@@ -495,10 +478,7 @@ const (
 // RuleEndpoints returns the programs that rules can notify, by name.
 func (s *Store) RuleEndpoints(ctx context.Context) ([]Endpoint, error) {
 	all, err := db.List(ctx, s.Pool, sqlRuleEndpoints, nil, pgx.RowToStructByPos[Endpoint])
-	if err != nil {
-		return nil, fmt.Errorf("endpoints: %w", db.Classify(err))
-	}
-	return all, nil
+	return all, db.Wrap(err, "endpoints")
 }
 
 // AccountIDs returns the ids of accounts that may read reports by name, whatever the case, and the names
@@ -609,10 +589,7 @@ func (s *Store) DecidedCandidates(ctx context.Context, limit int) ([]rules.Candi
 
 func (s *Store) candidates(ctx context.Context, sql string, limit int) ([]rules.Candidate, error) {
 	all, err := db.List(ctx, s.Pool, sql, pgx.NamedArgs{"limit": limit}, scanCandidate)
-	if err != nil {
-		return nil, fmt.Errorf("candidates: %w", db.Classify(err))
-	}
-	return all, nil
+	return all, db.Wrap(err, "candidates")
 }
 
 // Candidate returns a candidate. It returns NotFound if there is none with this id.
@@ -671,16 +648,11 @@ func (s *Store) decide(ctx context.Context, id int64, to rules.CandidateState, p
 			Subject: problem.String(), Before: map[string]any{"state": before},
 			After: map[string]any{"state": to}, Detail: map[string]any{"candidate": id, "reason": reason}})
 	})
-	if err != nil {
-		return fmt.Errorf("decide about candidate %d: %w", id, err)
-	}
-	return nil
+	return db.Wrap(err, "decide about candidate %d", id)
 }
 
 // FailCandidate stores why no bug could be filed for a candidate that waits.
 func (s *Store) FailCandidate(ctx context.Context, id int64, failure string) error {
-	if _, err := s.Pool.Exec(ctx, sqlCandidateFailed, pgx.NamedArgs{"id": id, "failure": failure}); err != nil {
-		return fmt.Errorf("candidate %d: %w", id, db.Classify(err))
-	}
-	return nil
+	_, err := s.Pool.Exec(ctx, sqlCandidateFailed, pgx.NamedArgs{"id": id, "failure": failure})
+	return db.Wrap(err, "candidate %d", id)
 }

@@ -81,10 +81,7 @@ func (a *Store) Follow(ctx context.Context, user int64, f crash.Follow) error {
 			return errFollowsTooMuch
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("follow: %w", db.Classify(err))
-	}
-	return nil
+	return db.Wrap(err, "follow")
 }
 
 // Unfollow makes a person no longer follow f. It does nothing if they do not follow it.
@@ -97,19 +94,14 @@ func (a *Store) Unfollow(ctx context.Context, user int64, f crash.Follow) error 
 		return a.store.Audit(ctx, tx, db.AuditEvent{Action: "follow.remove", Subject: followObject(f),
 			Before: map[string]any{"followed": true}, After: map[string]any{"followed": false}})
 	})
-	if err != nil {
-		return fmt.Errorf("unfollow: %w", err)
-	}
-	return nil
+	return db.Wrap(err, "unfollow")
 }
 
 // Follows reports whether a person follows f.
 func (a *Store) Follows(ctx context.Context, user int64, f crash.Follow) (does bool, err error) {
 	args := pgx.NamedArgs{"user": user, "kind": f.Kind, "name": f.Name}
-	if err := a.store.Pool.QueryRow(ctx, sqlIsFollowed, args).Scan(&does); err != nil {
-		return false, fmt.Errorf("is followed: %w", db.Classify(err))
-	}
-	return does, nil
+	err = a.store.Pool.QueryRow(ctx, sqlIsFollowed, args).Scan(&does)
+	return does, db.Wrap(err, "is followed")
 }
 
 // Followed returns what a person follows, sorted by kind and name, without deleted searches:
@@ -120,19 +112,14 @@ func (a *Store) Followed(ctx context.Context, user int64) ([]crash.Follow, error
 			err = row.Scan(&f.Kind, &f.Name, &f.Since)
 			return f, err
 		})
-	if err != nil {
-		return nil, fmt.Errorf("followed: %w", db.Classify(err))
-	}
-	return follows, nil
+	return follows, db.Wrap(err, "followed")
 }
 
 // Visit records that a person looks at the problems that they follow, and returns the visit.
 func (a *Store) Visit(ctx context.Context, user int64) (v crash.Visit, err error) {
 	args := pgx.NamedArgs{"user": user, "now": a.store.Now(), "gap": visitGap}
-	if err := a.store.Pool.QueryRow(ctx, sqlVisit, args).Scan(db.OrZero(&v.Seen), &v.Last); err != nil {
-		return v, fmt.Errorf("visit: %w", db.Classify(err))
-	}
-	return v, nil
+	err = a.store.Pool.QueryRow(ctx, sqlVisit, args).Scan(db.OrZero(&v.Seen), &v.Last)
+	return v, db.Wrap(err, "visit")
 }
 
 // SetSeen marks reports that arrived up to a time as seen by a person, and returns the previous
@@ -147,10 +134,7 @@ func (a *Store) SetSeen(ctx context.Context, user int64, seen time.Time) (before
 		_, err := tx.Exec(ctx, sqlSeen, args)
 		return err
 	})
-	if err != nil {
-		return before, fmt.Errorf("mark as seen: %w", err)
-	}
-	return before, nil
+	return before, db.Wrap(err, "mark as seen")
 }
 
 // ArrivedSince returns those of the problems whose stored reports all arrived after a time.
@@ -164,10 +148,7 @@ func (a *Store) ArrivedSince(ctx context.Context, ids []crash.BucketID, since ti
 			err = row.Scan(db.ScanTo(id[:]))
 			return id, err
 		})
-	if err != nil {
-		return nil, fmt.Errorf("arrived since: %w", db.Classify(err))
-	}
-	return arrived, nil
+	return arrived, db.Wrap(err, "arrived since")
 }
 
 // followObject returns the object of records about following something: the problem itself, so that all
@@ -205,10 +186,7 @@ func (a *Store) Marks(ctx context.Context, user int64) ([]crash.FollowMark, erro
 			err = row.Scan(&m.Kind, &m.Name, db.ScanTo(m.Bucket[:]), &m.Mark, &m.News, db.OrZero(&m.At))
 			return m, err
 		})
-	if err != nil {
-		return nil, fmt.Errorf("marks: %w", db.Classify(err))
-	}
-	return marks, nil
+	return marks, db.Wrap(err, "marks")
 }
 
 // SaveMarks stores marks of a person, and deletes others.
@@ -230,10 +208,7 @@ func (a *Store) SaveMarks(ctx context.Context, user int64, save, drop []crash.Fo
 		}
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("save marks: %w", err)
-	}
-	return nil
+	return db.Wrap(err, "save marks")
 }
 
 func markArgs(user int64, marks []crash.FollowMark) pgx.NamedArgs {
@@ -277,10 +252,7 @@ func (a *Store) Notes(ctx context.Context, bucket crash.BucketID) ([]crash.Note,
 			last := &notes[len(notes)-1]
 			last.Texts = append(last.Texts, t)
 		})
-	if err != nil {
-		return nil, fmt.Errorf("notes of %s: %w", bucket, db.Classify(err))
-	}
-	return notes, nil
+	return notes, db.Wrap(err, "notes of %s", bucket)
 }
 
 var (
@@ -314,10 +286,7 @@ func (a *Store) AddNote(ctx context.Context, bucket crash.BucketID, text, person
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, crash.ErrUnknownBucket
 	}
-	if err != nil {
-		return 0, fmt.Errorf("note about %s: %w", bucket, err)
-	}
-	return id, nil
+	return id, db.Wrap(err, "note about %s", bucket)
 }
 
 // ChangeNote replaces the text of a note, or deletes the note if text is empty. Its history keeps
@@ -346,10 +315,7 @@ func (a *Store) ChangeNote(ctx context.Context, bucket crash.BucketID, id int64,
 	if errors.Is(err, pgx.ErrNoRows) {
 		return errUnknownNote
 	}
-	if err != nil {
-		return fmt.Errorf("change note %d: %w", id, err)
-	}
-	return nil
+	return db.Wrap(err, "change note %d", id)
 }
 
 // auditNote records that somebody wrote a text of a note, which the history of the note has.

@@ -272,10 +272,7 @@ func lock(ctx context.Context, tx pgx.Tx, user int64) (factor, error) {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return f, errOff
 	}
-	if err != nil {
-		return f, fmt.Errorf("lock second factor: %w", err)
-	}
-	return f, nil
+	return f, db.Wrap(err, "lock second factor")
 }
 
 const sqlFinishSignIn = `update users set last_login = @now where id = @user returning name`
@@ -354,10 +351,8 @@ func (s *Store) useAppCode(ctx context.Context, tx pgx.Tx, user int64, f factor,
 	if step <= f.lastStep {
 		return errUsedCode
 	}
-	if _, err := tx.Exec(ctx, sqlUseStep, pgx.NamedArgs{"user": user, "step": step}); err != nil {
-		return fmt.Errorf("use code: %w", err)
-	}
-	return nil
+	_, err = tx.Exec(ctx, sqlUseStep, pgx.NamedArgs{"user": user, "step": step})
+	return db.Wrap(err, "use code")
 }
 
 // matchingStep returns the number of the period to which a code belongs: the present one, the one before
@@ -395,10 +390,8 @@ func replaceRecoveryCodes(ctx context.Context, tx pgx.Tx, user int64) ([]string,
 	if _, err := tx.Exec(ctx, sqlDeleteRecoveryCodes, args); err != nil {
 		return nil, fmt.Errorf("remove recovery codes: %w", err)
 	}
-	if _, err := tx.Exec(ctx, sqlInsertRecoveryCodes, args); err != nil {
-		return nil, fmt.Errorf("store recovery codes: %w", err)
-	}
-	return codes, nil
+	_, err := tx.Exec(ctx, sqlInsertRecoveryCodes, args)
+	return codes, db.Wrap(err, "store recovery codes")
 }
 
 // useRecoveryCode removes a recovery code, or returns Unauthenticated if there is none.

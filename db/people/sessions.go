@@ -56,10 +56,7 @@ func (s *Sessions) FindCtx(ctx context.Context, token string) ([]byte, bool, err
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, false, nil
 	}
-	if err != nil {
-		return nil, false, fmt.Errorf("find session: %w", db.Classify(err))
-	}
-	return data, true, nil
+	return data, true, db.Wrap(err, "find session")
 }
 
 const sqlCommitSession = `
@@ -78,20 +75,15 @@ func (s *Sessions) CommitCtx(ctx context.Context, token string, data []byte, exp
 		"user": d.id(SessionUser), "identity": d.id(SessionIdentity), "provider": d.Values[SessionProvider],
 		"address": d.Values[SessionAddress], "browser": d.Values[SessionBrowser],
 	})
-	if err != nil {
-		return fmt.Errorf("store session: %w", db.Classify(err))
-	}
-	return nil
+	return db.Wrap(err, "store session")
 }
 
 const sqlDeleteSession = `delete from sessions where token = @token`
 
 // DeleteCtx deletes a session. It returns nil if there is none.
 func (s *Sessions) DeleteCtx(ctx context.Context, token string) error {
-	if _, err := s.store.Pool.Exec(ctx, sqlDeleteSession, pgx.NamedArgs{"token": token}); err != nil {
-		return fmt.Errorf("delete session: %w", db.Classify(err))
-	}
-	return nil
+	_, err := s.store.Pool.Exec(ctx, sqlDeleteSession, pgx.NamedArgs{"token": token})
+	return db.Wrap(err, "delete session")
 }
 
 // errNoContext is returned by the methods without a context. The session manager's interface
@@ -188,10 +180,7 @@ func (a *Store) SessionsOf(ctx context.Context, user int64) ([]crash.Session, er
 			err = row.Scan(&s.ID, &s.Created, &s.Used, &s.Address, &s.Browser, &s.Source)
 			return s, err
 		})
-	if err != nil {
-		return nil, fmt.Errorf("sessions: %w", db.Classify(err))
-	}
-	return sessions, nil
+	return sessions, db.Wrap(err, "sessions")
 }
 
 const (
@@ -226,8 +215,5 @@ func (a *Store) endSessions(ctx context.Context, sql string, user int64, id stri
 		return a.store.Audit(ctx, tx, db.AuditEvent{Action: "session.end", Subject: name,
 			Detail: map[string]any{"addresses": addresses}})
 	})
-	if err != nil {
-		return fmt.Errorf("end sessions: %w", err)
-	}
-	return nil
+	return db.Wrap(err, "end sessions")
 }

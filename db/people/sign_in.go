@@ -490,10 +490,7 @@ func (a *Store) hash(ctx context.Context, password string) (string, error) {
 	}
 	defer a.releaseHashing()
 	h, err := argon2id.CreateHash(password, &hashParams)
-	if err != nil {
-		return "", fmt.Errorf("hash password: %w", err)
-	}
-	return h, nil
+	return h, db.Wrap(err, "hash password")
 }
 
 // matches reports whether a password has the stored hash.
@@ -503,10 +500,7 @@ func (a *Store) matches(ctx context.Context, password, hash string) (bool, error
 	}
 	defer a.releaseHashing()
 	ok, err := argon2id.ComparePasswordAndHash(password, hash)
-	if err != nil {
-		return false, fmt.Errorf("compare password: %w", err)
-	}
-	return ok, nil
+	return ok, db.Wrap(err, "compare password")
 }
 
 // acquireHashing waits until fewer than maxHashes passwords are being hashed.

@@ -89,10 +89,7 @@ func (a *Store) AddTokenFor(ctx context.Context, by string, u crash.User, name s
 		return a.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: "token.add", Subject: u.Name,
 			After: map[string]any{"token": t.Label(), "name": name, "scopes": scopes, "expires": t.Expires}})
 	})
-	if err != nil {
-		return "", t, err
-	}
-	return token, t, nil
+	return token, t, err
 }
 
 // Tokens returns a person's tokens that were not revoked, newest first. It includes expired ones.
@@ -102,10 +99,7 @@ func (a *Store) Tokens(ctx context.Context, u crash.User) ([]crash.APIToken, err
 			err = row.Scan(tokenFields(&t)...)
 			return t, err
 		})
-	if err != nil {
-		return nil, fmt.Errorf("tokens: %w", db.Classify(err))
-	}
-	return tokens, nil
+	return tokens, db.Wrap(err, "tokens")
 }
 
 func tokenFields(t *crash.APIToken) []any {
@@ -208,10 +202,7 @@ func (s *Store) AllTokens(ctx context.Context, f crash.TokenFilter) ([]crash.Per
 				&t.Expires, db.OrZero(&t.LastUsed), &t.LastAddress, db.OrZero(&t.Revoked))
 			return t, err
 		})
-	if err != nil {
-		return nil, fmt.Errorf("list tokens: %w", db.Classify(err))
-	}
-	return tokens, nil
+	return tokens, db.Wrap(err, "list tokens")
 }
 
 const sqlRenewable = `
@@ -406,10 +397,7 @@ func (s *Store) ServiceAccounts(ctx context.Context, user int64) ([]crash.Servic
 				db.OrZero(&v.Expires), db.OrZero(&v.LastUsed))
 			return v, err
 		})
-	if err != nil {
-		return nil, fmt.Errorf("service accounts: %w", db.Classify(err))
-	}
-	return all, nil
+	return all, db.Wrap(err, "service accounts")
 }
 
 const sqlMembers = `
@@ -422,10 +410,7 @@ const sqlMembers = `
 func (s *Store) TeamMembers(ctx context.Context, team crash.Team) ([]string, error) {
 	names, err := db.List(ctx, s.store.Pool, sqlMembers, s.store.RightsArgs(pgx.NamedArgs{"source": team.Source,
 		"team": team.Name}), pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("members of a team: %w", db.Classify(err))
-	}
-	return names, nil
+	return names, db.Wrap(err, "members of a team")
 }
 
 const sqlSetTeam = `

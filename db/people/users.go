@@ -145,10 +145,7 @@ func (a *Store) insert(ctx context.Context, by string, u crash.User, hash string
 		}
 		return a.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: "user.add", Subject: name, After: after})
 	})
-	if err != nil {
-		return crash.User{}, err
-	}
-	return u, nil
+	return u, err
 }
 
 const sqlUsers = `select ` + userColumns + ` from users as u order by lower(u.name)`
@@ -156,10 +153,7 @@ const sqlUsers = `select ` + userColumns + ` from users as u order by lower(u.na
 // Accounts returns all accounts, including disabled ones, sorted by name.
 func (a *Store) Accounts(ctx context.Context) ([]crash.User, error) {
 	users, err := db.List(ctx, a.store.Pool, sqlUsers, a.withRights(pgx.NamedArgs{}), a.scanUser)
-	if err != nil {
-		return nil, fmt.Errorf("list users: %w", db.Classify(err))
-	}
-	return users, nil
+	return users, db.Wrap(err, "list users")
 }
 
 const sqlUserByName = `select ` + userColumns + ` from users as u where lower(u.name) = lower(@name)`
@@ -187,10 +181,7 @@ func (a *Store) ByID(ctx context.Context, id int64) (crash.User, error) {
 
 func (a *Store) one(ctx context.Context, sql string, args pgx.NamedArgs) (crash.User, error) {
 	u, err := db.One(reader.Everything(ctx), a.store.Pool, sql, a.withRights(args), a.scanUser)
-	if err != nil {
-		return crash.User{}, fmt.Errorf("read user: %w", db.Classify(err))
-	}
-	return u, nil
+	return u, db.Wrap(err, "read user")
 }
 
 // scanUser reads userColumns.
@@ -336,10 +327,7 @@ const sqlRemoved = `select max(at) from audit_events where action = 'user.remove
 func (a *Store) Removed(ctx context.Context, name string) (time.Time, error) {
 	var at time.Time
 	err := a.store.Pool.QueryRow(ctx, sqlRemoved, pgx.NamedArgs{"name": name}).Scan(db.OrZero(&at))
-	if err != nil {
-		return time.Time{}, fmt.Errorf("time of removing %q: %w", name, db.Classify(err))
-	}
-	return at, nil
+	return at, db.Wrap(err, "time of removing %q", name)
 }
 
 const sqlSetPassword = `update users set password_hash = @hash where lower(name) = lower(@name) returning id, name`
@@ -372,10 +360,8 @@ func (a *Store) change(ctx context.Context, sql string, args pgx.NamedArgs, even
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, sqlDeleteUserSessions, pgx.NamedArgs{"id": id}); err != nil {
-			return fmt.Errorf("end sessions of %q: %w", event.Subject, err)
-		}
-		return nil
+		_, err = tx.Exec(ctx, sqlDeleteUserSessions, pgx.NamedArgs{"id": id})
+		return db.Wrap(err, "end sessions of %q", event.Subject)
 	})
 }
 
@@ -405,10 +391,7 @@ func (a *Store) Grants(ctx context.Context) ([]crash.Grant, error) {
 		err = row.Scan(&g.ID, &g.Source, &g.Group, &g.Role, &g.Scope.Kind, &g.Scope.Name, &g.By, &g.Created, &g.Unconfirmed)
 		return g, err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("grants: %w", db.Classify(err))
-	}
-	return grants, nil
+	return grants, db.Wrap(err, "grants")
 }
 
 const sqlGrantedGroups = `
@@ -419,10 +402,7 @@ const sqlGrantedGroups = `
 // GrantedGroups returns the groups of a source that give a role or own a service account.
 func (a *Store) GrantedGroups(ctx context.Context, source crash.Source) ([]string, error) {
 	groups, err := db.List(ctx, a.store.Pool, sqlGrantedGroups, pgx.NamedArgs{"source": source}, pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("granted groups: %w", db.Classify(err))
-	}
-	return groups, nil
+	return groups, db.Wrap(err, "granted groups")
 }
 
 // The statements of a grant to a group, to an account for all packages, and to an account otherwise.
@@ -583,10 +563,7 @@ func (a *Store) Identities(ctx context.Context, user int64) ([]crash.StoredIdent
 				db.OrZero(&i.GroupsRead), &i.Groups, &i.Expired)
 			return i, err
 		})
-	if err != nil {
-		return nil, fmt.Errorf("identities: %w", db.Classify(err))
-	}
-	return all, nil
+	return all, db.Wrap(err, "identities")
 }
 
 const (
@@ -700,10 +677,8 @@ func (a *Store) StoreRefresh(ctx context.Context, was crash.StoredIdentity, now 
 			if args["refresh"], err = a.store.SealSecret(now.Refresh, refreshContext(was.ID)); err != nil {
 				return fmt.Errorf("encrypt refresh token: %w", err)
 			}
-			if _, err := tx.Exec(ctx, sqlNextRefresh, args); err != nil {
-				return fmt.Errorf("store refresh token: %w", err)
-			}
-			return nil
+			_, err := tx.Exec(ctx, sqlNextRefresh, args)
+			return db.Wrap(err, "store refresh token")
 		}
 		return a.store.Audit(ctx, tx, event)
 	})

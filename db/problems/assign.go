@@ -111,10 +111,7 @@ func account(ctx context.Context, tx pgx.Tx, name string) (string, error) {
 		return "", crash.Errorf(crash.Invalid, "unknown_assignee",
 			"There is no account named %q. For a person or team at the tracker, write ~%s.", name, name)
 	}
-	if err != nil {
-		return "", fmt.Errorf("account %q: %w", name, db.Classify(err))
-	}
-	return name, nil
+	return name, db.Wrap(err, "account %q", name)
 }
 
 // present returns the number and the assignee of the assignment that counts, or 0 and "".
@@ -184,10 +181,7 @@ func (s *Store) Assignments(ctx context.Context, bucket crash.BucketID, limit in
 			err = row.Scan(&a.ID, db.ScanTo(a.Bucket[:]), &a.Assignee, &a.By, &a.At, &a.UndoneBy, db.OrZero(&a.UndoneAt))
 			return a, err
 		})
-	if err != nil {
-		return nil, fmt.Errorf("assignments of %s: %w", bucket, db.Classify(err))
-	}
-	return found, nil
+	return found, db.Wrap(err, "assignments of %s", bucket)
 }
 
 const sqlPeopleOf = `

@@ -86,10 +86,7 @@ func (s *Store) CommonProblems(
 		err = db.ScanBucketAnd(row, p.Bucket, &p.Count)
 		return p, err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("common problems: %w", db.Classify(err))
-	}
-	return problems, nil
+	return problems, db.Wrap(err, "common problems")
 }
 
 const sqlProblemsByID = `
@@ -109,10 +106,7 @@ func (s *Store) ProblemsByID(ctx context.Context, counts []crash.ProblemCursor) 
 			err = db.ScanBucketAnd(row, p.Bucket, &p.Count)
 			return p, err
 		})
-	if err != nil {
-		return nil, fmt.Errorf("problems by id: %w", db.Classify(err))
-	}
-	return problems, nil
+	return problems, db.Wrap(err, "problems by id")
 }
 
 const sqlSignatures = `select id, signature from buckets where id = any(@ids)`
@@ -205,10 +199,7 @@ func (s *Store) NewBuckets(ctx context.Context, source, previous, version string
 		err = row.Scan(db.ScanTo(b.ID[:]), &b.Signature, &b.Reports, &b.Systems)
 		return b, err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("new buckets: %w", db.Classify(err))
-	}
-	return buckets, nil
+	return buckets, db.Wrap(err, "new buckets")
 }
 
 const sqlExpired = `select coalesce((select before from expired_counts), '0001-01-01')`
@@ -267,10 +258,7 @@ func (s *Store) TracedDays(ctx context.Context, since, until time.Time, rules []
 			t.Day = index.DayOf(day)
 			return t, err
 		})
-	if err != nil {
-		return nil, fmt.Errorf("days of traces: %w", db.Classify(err))
-	}
-	return days, nil
+	return days, db.Wrap(err, "days of traces")
 }
 
 const sqlBucketVersionSpans = `
@@ -300,10 +288,7 @@ func (s *Store) BucketVersionSpans(ctx context.Context, id crash.BucketID) ([]st
 			err = row.Scan(&v.Version, &v.Release, &v.Reports, &v.Systems, db.OrZero(&v.First), db.OrZero(&v.Last))
 			return v, err
 		})
-	if err != nil {
-		return nil, fmt.Errorf("versions of bucket %s: %w", id, db.Classify(err))
-	}
-	return spans, nil
+	return spans, db.Wrap(err, "versions of bucket %s", id)
 }
 
 const sqlNewestTypes = `
@@ -318,10 +303,7 @@ const sqlNewestTypes = `
 func (s *Store) NewestTypes(ctx context.Context, id crash.BucketID, look int) ([]crash.NameCount, error) {
 	types, err := db.List(ctx, s.Pool, sqlNewestTypes, pgx.NamedArgs{"bucket": id[:], "look": look},
 		pgx.RowToStructByPos[crash.NameCount])
-	if err != nil {
-		return nil, fmt.Errorf("types of reports of bucket %s: %w", id, db.Classify(err))
-	}
-	return types, nil
+	return types, db.Wrap(err, "types of reports of bucket %s", id)
 }
 
 const (
@@ -360,10 +342,8 @@ func (s *Store) readReleases(ctx context.Context) (map[crash.Release]int64, erro
 
 // HasRelease reports whether the release has a counted report.
 func (s *Store) HasRelease(ctx context.Context, r crash.Release) (has bool, err error) {
-	if err := s.Pool.QueryRow(ctx, sqlHasRelease, pgx.NamedArgs{"release": r}).Scan(&has); err != nil {
-		return false, fmt.Errorf("release: %w", db.Classify(err))
-	}
-	return has, nil
+	err = s.Pool.QueryRow(ctx, sqlHasRelease, pgx.NamedArgs{"release": r}).Scan(&has)
+	return has, db.Wrap(err, "release")
 }
 
 // A facet reads the newest reports of a problem, and the newest of each of some other problems of

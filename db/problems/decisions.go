@@ -119,10 +119,7 @@ func (s *Store) standing(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, 
 	[]crash.Mark, error,
 ) {
 	standing, err := db.List(ctx, tx, sqlStanding, pgx.NamedArgs{"bucket": bucket[:], "kind": kind}, db.ScanMark)
-	if err != nil {
-		return nil, fmt.Errorf("manual status of %s: %w", bucket, err)
-	}
-	return standing, nil
+	return standing, db.Wrap(err, "manual status of %s", bucket)
 }
 
 func (s *Store) insert(ctx context.Context, tx pgx.Tx, t crash.Mark, replaced []int64) (crash.Mark, error) {
@@ -184,10 +181,7 @@ func (s *Store) insert(ctx context.Context, tx pgx.Tx, t crash.Mark, replaced []
 // versions returns the releases and versions in which a problem was seen.
 func (s *Store) versions(ctx context.Context, tx pgx.Tx, bucket crash.BucketID) ([]crash.FixedIn, error) {
 	seen, err := db.List(ctx, tx, sqlVersions, pgx.NamedArgs{"bucket": bucket[:]}, pgx.RowToStructByPos[crash.FixedIn])
-	if err != nil {
-		return nil, fmt.Errorf("versions of %s: %w", bucket, err)
-	}
-	return seen, nil
+	return seen, db.Wrap(err, "versions of %s", bucket)
 }
 
 // ErrSeen is the code of the error for a fix in a version in which the problem has been seen.
@@ -244,10 +238,7 @@ func (s *Store) reports(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, f
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("versions of %s: %w", bucket, err)
-	}
-	return before, nil
+	return before, db.Wrap(err, "versions of %s", bucket)
 }
 
 // highest returns the highest version in each release.
@@ -284,10 +275,7 @@ func (s *Store) BucketOf(ctx context.Context, id int64) (bucket crash.BucketID, 
 	if errors.Is(err, pgx.ErrNoRows) {
 		return bucket, errUnknown
 	}
-	if err != nil {
-		return bucket, fmt.Errorf("problem of a triage entry: %w", db.Classify(err))
-	}
-	return bucket, nil
+	return bucket, db.Wrap(err, "problem of a triage entry")
 }
 
 // Undo makes an entry of a problem's manual status not stand any more, whoever made it. A mute that
@@ -326,10 +314,7 @@ func (s *Store) Undo(ctx context.Context, id int64, person string) (crash.Mark, 
 			Before: map[string]any{"kind": t.Kind}, Detail: map[string]any{"entry": id},
 		})
 	})
-	if err != nil {
-		return t, fmt.Errorf("undo entry %d of a manual status: %w", id, err)
-	}
-	return t, nil
+	return t, db.Wrap(err, "undo entry %d of a manual status", id)
 }
 
 const (
@@ -399,10 +384,7 @@ func (s *Store) standingMutes(ctx context.Context) ([]standingMute, error) {
 		err = row.Scan(append(db.MarkTargets(&m.Mark), &m.known, db.ScanTo(m.head[:]), &m.changed)...)
 		return m, err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("standing mutes: %w", db.Classify(err))
-	}
-	return mutes, nil
+	return mutes, db.Wrap(err, "standing mutes")
 }
 
 // met returns the sentence that says which condition of a mute is met, or "".
@@ -541,10 +523,7 @@ func (s *Store) Lift(ctx context.Context, bucket crash.BucketID, kind crash.Mark
 		}
 		return s.Audit(ctx, tx, r.event(bucket, person, false, nil))
 	})
-	if err != nil {
-		return fmt.Errorf("lift the %s of %s: %w", kind, bucket, err)
-	}
-	return nil
+	return db.Wrap(err, "lift the %s of %s", kind, bucket)
 }
 
 // lockProblem makes other changes of a problem's marks of a kind wait, and sets bucket to the problem. It
@@ -579,10 +558,7 @@ func (s *Store) Restricted(ctx context.Context, kind crash.MarkKind, limit int) 
 			err = row.Scan(append(db.MarkTargets(&m), db.ScanTo(m.Bucket[:]))...)
 			return m, err
 		})
-	if err != nil {
-		return nil, fmt.Errorf("problems with the mark %s: %w", kind, db.Classify(err))
-	}
-	return marks, nil
+	return marks, db.Wrap(err, "problems with the mark %s", kind)
 }
 
 // sqlCountEmbargoed counts the embargoed problems among those of some buckets.
@@ -595,10 +571,7 @@ const sqlCountEmbargoed = `
 // CountEmbargoed returns how many of the problems of some buckets are embargoed.
 func (s *Store) CountEmbargoed(ctx context.Context, buckets []crash.BucketID) (n int, err error) {
 	err = s.Pool.QueryRow(ctx, sqlCountEmbargoed, pgx.NamedArgs{"buckets": db.IDBytes(buckets)}).Scan(&n)
-	if err != nil {
-		return 0, fmt.Errorf("count embargoed problems: %w", db.Classify(err))
-	}
-	return n, nil
+	return n, db.Wrap(err, "count embargoed problems")
 }
 
 const (
@@ -687,8 +660,5 @@ func (s *Store) Untag(ctx context.Context, bucket crash.BucketID, tag, person st
 // Tags returns the tags of a problem and its merged buckets, sorted.
 func (s *Store) Tags(ctx context.Context, bucket crash.BucketID) ([]crash.ProblemTag, error) {
 	tags, err := db.List(ctx, s.Pool, sqlTags, pgx.NamedArgs{"bucket": bucket[:]}, pgx.RowToStructByPos[crash.ProblemTag])
-	if err != nil {
-		return nil, fmt.Errorf("tags of %s: %w", bucket, db.Classify(err))
-	}
-	return tags, nil
+	return tags, db.Wrap(err, "tags of %s", bucket)
 }

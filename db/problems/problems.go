@@ -66,10 +66,7 @@ const (
 // SavedSearches returns the searches of a person and those that others share, by name.
 func (a *Store) SavedSearches(ctx context.Context, user int64) ([]crash.SavedSearch, error) {
 	searches, err := db.List(ctx, a.Pool, sqlSavedSearches, pgx.NamedArgs{"user": user}, scanSearch)
-	if err != nil {
-		return nil, fmt.Errorf("saved searches: %w", db.Classify(err))
-	}
-	return searches, nil
+	return searches, db.Wrap(err, "saved searches")
 }
 
 func scanSearch(row pgx.CollectableRow) (s crash.SavedSearch, err error) {
@@ -268,10 +265,7 @@ func (s *Store) SystemReports(ctx context.Context, system crash.SystemID, after 
 		sql, args["system"], args["system_key"] = sqlSystemList, string(system), *key
 	}
 	rows, err := s.reportList(ctx, sql, args)
-	if err != nil {
-		return nil, fmt.Errorf("reports of a machine: %w", db.Classify(err))
-	}
-	return rows, nil
+	return rows, db.Wrap(err, "reports of a machine")
 }
 
 func (s *Store) reportList(ctx context.Context, sql string, args pgx.NamedArgs) ([]crash.ReportRow, error) {
@@ -297,10 +291,7 @@ const sqlDayReports = `
 func (s *Store) DayReports(ctx context.Context, day time.Time, release crash.Release, limit int) ([]crash.ReportRow,
 	error) {
 	rows, err := s.reportList(ctx, sqlDayReports, pgx.NamedArgs{"day": day, "release": release, "limit": limit})
-	if err != nil {
-		return nil, fmt.Errorf("reports of a day: %w", db.Classify(err))
-	}
-	return rows, nil
+	return rows, db.Wrap(err, "reports of a day")
 }
 
 // As in lists.go, the first condition on received lets PostgreSQL skip partitions.
@@ -322,10 +313,7 @@ func (s *Store) BucketReportsFrom(ctx context.Context, id crash.BucketID, from c
 	args := db.ReportArgs(from)
 	args["bucket"], args["limit"] = id[:], limit
 	ids, err := s.reportIDs(ctx, sqlBucketFrom, args)
-	if err != nil {
-		return nil, fmt.Errorf("reports of bucket %s: %w", id, db.Classify(err))
-	}
-	return ids, nil
+	return ids, db.Wrap(err, "reports of bucket %s", id)
 }
 
 // SystemReportsFrom returns the ids of a machine's reports in the same way as BucketReportsFrom.
@@ -338,10 +326,7 @@ func (s *Store) SystemReportsFrom(ctx context.Context, system crash.SystemID, fr
 		sql, args["system"], args["system_key"] = sqlSystemFrom, string(system), *key
 	}
 	ids, err := s.reportIDs(ctx, sql, args)
-	if err != nil {
-		return nil, fmt.Errorf("reports of a machine: %w", db.Classify(err))
-	}
-	return ids, nil
+	return ids, db.Wrap(err, "reports of a machine")
 }
 
 func (s *Store) reportIDs(ctx context.Context, sql string, args pgx.NamedArgs) ([]crash.OopsID, error) {
@@ -422,10 +407,7 @@ func (s *Store) EndReports(
 		args["received"] = crash.OopsID{}.Received()
 		oldest, _, err = s.neighbours(ctx, sqlNextNewer, "", args)
 	}
-	if err != nil {
-		return newest, oldest, fmt.Errorf("ends of the reports of bucket %s: %w", bucket, db.Classify(err))
-	}
-	return newest, oldest, nil
+	return newest, oldest, db.Wrap(err, "ends of the reports of bucket %s", bucket)
 }
 
 func (s *Store) neighbours(ctx context.Context, above, below string, args pgx.NamedArgs) (newer, older crash.OopsID,

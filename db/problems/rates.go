@@ -219,10 +219,7 @@ func (s *Store) readRates(ctx context.Context, f RateFilter) ([]stats.DayRate, e
 
 func (s *Store) dayRates(ctx context.Context, sql string, args pgx.NamedArgs) ([]stats.DayRate, error) {
 	rates, err := db.List(ctx, s.Pool, sql, args, pgx.RowToStructByPos[stats.DayRate])
-	if err != nil {
-		return nil, fmt.Errorf("rates by day: %w", db.Classify(err))
-	}
-	return rates, nil
+	return rates, db.Wrap(err, "rates by day")
 }
 
 const sqlVersionDays = `
@@ -249,10 +246,7 @@ func (s *Store) VersionDays(ctx context.Context, release crash.Release, pkg, old
 	error) {
 	args := pgx.NamedArgs{"release": release, "package": pkg, "old": older, "new": newer}
 	days, err := db.List(ctx, s.Pool, sqlVersionDays, args, pgx.RowToStructByPos[stats.VersionDay])
-	if err != nil {
-		return nil, fmt.Errorf("days of versions: %w", db.Classify(err))
-	}
-	return days, nil
+	return days, db.Wrap(err, "days of versions")
 }
 
 const sqlReleaseDays = `
@@ -264,10 +258,7 @@ const sqlReleaseDays = `
 func (s *Store) ReleaseDays(ctx context.Context, since, until time.Time) ([]crash.DayCount, error) {
 	days, err := db.List(ctx, s.Pool, sqlReleaseDays, pgx.NamedArgs{"since": since, "until": until},
 		pgx.RowToStructByPos[crash.DayCount])
-	if err != nil {
-		return nil, fmt.Errorf("days of releases: %w", db.Classify(err))
-	}
-	return days, nil
+	return days, db.Wrap(err, "days of releases")
 }
 
 const sqlVersionSpans = `
@@ -279,10 +270,7 @@ const sqlVersionSpans = `
 func (s *Store) VersionSpans(ctx context.Context, pkg string, since, until time.Time) ([]stats.VersionSpan, error) {
 	spans, err := db.List(ctx, s.Pool, sqlVersionSpans, pgx.NamedArgs{"package": pkg, "since": since, "until": until},
 		pgx.RowToStructByPos[stats.VersionSpan])
-	if err != nil {
-		return nil, fmt.Errorf("versions of a package: %w", db.Classify(err))
-	}
-	return spans, nil
+	return spans, db.Wrap(err, "versions of a package")
 }
 
 const sqlPackageDays = `
@@ -294,8 +282,5 @@ const sqlPackageDays = `
 func (s *Store) PackageDays(ctx context.Context, pkg string, since, until time.Time) ([]crash.DayCount, error) {
 	days, err := db.List(ctx, s.Pool, sqlPackageDays, pgx.NamedArgs{"package": pkg, "since": since, "until": until},
 		pgx.RowToStructByPos[crash.DayCount])
-	if err != nil {
-		return nil, fmt.Errorf("days of a package: %w", db.Classify(err))
-	}
-	return days, nil
+	return days, db.Wrap(err, "days of a package")
 }

@@ -58,10 +58,7 @@ func (b *Builds) Learn(ctx context.Context, facts []debuginfo.Fact) error {
 	}
 	_, err := b.Pool.Exec(ctx, sqlLearnBuilds, pgx.NamedArgs{"paths": paths, "packages": packages, "versions": versions,
 		"architectures": architectures, "ids": ids})
-	if err != nil {
-		return fmt.Errorf("learn builds: %w", db.Classify(err))
-	}
-	return nil
+	return db.Wrap(err, "learn builds")
 }
 
 // LearnFromCore stores what the core of a report says about the packages of its machine.
@@ -90,10 +87,7 @@ func (b *Builds) owners(ctx context.Context, report crash.Fields, paths []string
 		"architecture": debuginfo.ArchitectureOf(report)}, []any{&path, &packages}, func() {
 		owners[path] = append([]string(nil), packages...)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("owners of files: %w", db.Classify(err))
-	}
-	return owners, nil
+	return owners, db.Wrap(err, "owners of files")
 }
 
 // BuildsOf returns the build-ids of files of the machine that sent a report. It leaves out files
@@ -187,10 +181,7 @@ func (s *Store) changeWanted(ctx context.Context, sql, action string, wanted boo
 		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: action, Subject: problem.String(),
 			Before: map[string]any{"core_wanted": !wanted}, After: map[string]any{"core_wanted": wanted}})
 	})
-	if err != nil {
-		return fmt.Errorf("%s of %s: %w", action, problem, err)
-	}
-	return nil
+	return db.Wrap(err, "%s of %s", action, problem)
 }
 
 // useWanted ends the request for a core of a problem, because one has arrived. It reports whether

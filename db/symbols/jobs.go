@@ -141,10 +141,7 @@ func (s *Store) FinishJob(ctx context.Context, c crash.SymbolClaim, o crash.Symb
 				return finish(ctx, tx, o.State, o.Reason)
 			})
 	}
-	if err != nil {
-		return fmt.Errorf("outcome of %s: %w", c.Report, err)
-	}
-	return nil
+	return db.Wrap(err, "outcome of %s", c.Report)
 }
 
 // saveUnknown replaces the builds that a job lacks.
@@ -216,19 +213,14 @@ const (
 // and those without a core.
 func (s *Store) MissingFiles(ctx context.Context, store string) ([]string, error) {
 	ids, err := db.List(ctx, s.Pool, sqlMissing, pgx.NamedArgs{"store": store}, pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("missing files: %w", db.Classify(err))
-	}
-	return ids, nil
+	return ids, db.Wrap(err, "missing files")
 }
 
 // FilesAdded queues the jobs again that wait for one of these files (BUILD-ID/KIND): those with a core
 // in this store, in any if store is empty, and those without a core.
 func (s *Store) FilesAdded(ctx context.Context, store string, ids []string) error {
-	if _, err := s.Pool.Exec(ctx, sqlFilesAdded, pgx.NamedArgs{"store": store, "ids": ids}); err != nil {
-		return fmt.Errorf("files added: %w", db.Classify(err))
-	}
-	return nil
+	_, err := s.Pool.Exec(ctx, sqlFilesAdded, pgx.NamedArgs{"store": store, "ids": ids})
+	return db.Wrap(err, "files added")
 }
 
 // HeldReports returns those of the reports that belong to held problems.
@@ -242,10 +234,7 @@ func (s *Store) HeldReports(ctx context.Context, reports []crash.OopsID) ([]cras
 			err = row.Scan((*[16]byte)(&id))
 			return id, err
 		})
-	if err != nil {
-		return nil, fmt.Errorf("reports of held problems: %w", db.Classify(err))
-	}
-	return held, nil
+	return held, db.Wrap(err, "reports of held problems")
 }
 
 // DoneCores returns which of these cores are no longer needed, because their reports have names or do not
@@ -256,10 +245,7 @@ func (s *Store) DoneCores(ctx context.Context, cores []crash.OopsID) ([]crash.Oo
 			err = row.Scan((*[16]byte)(&id))
 			return id, err
 		})
-	if err != nil {
-		return nil, fmt.Errorf("cores that are done: %w", db.Classify(err))
-	}
-	return done, nil
+	return done, db.Wrap(err, "cores that are done")
 }
 
 // UnrecordedCores returns those of the stored cores that were asked for, but whose arrival was not
@@ -274,10 +260,7 @@ func (s *Store) UnrecordedCores(ctx context.Context, stored []crash.OopsID) ([]c
 			err = row.Scan((*[16]byte)(&c.Report), &c.Architecture)
 			return c, err
 		})
-	if err != nil {
-		return nil, fmt.Errorf("cores not recorded: %w", db.Classify(err))
-	}
-	return found, nil
+	return found, db.Wrap(err, "cores not recorded")
 }
 
 // CoresRemoved records that cores are no longer stored.
@@ -285,10 +268,8 @@ func (s *Store) CoresRemoved(ctx context.Context, cores []crash.OopsID) error {
 	if len(cores) == 0 {
 		return nil
 	}
-	if _, err := s.Pool.Exec(ctx, sqlCoresRemoved, pgx.NamedArgs{"ids": uuids(cores)}); err != nil {
-		return fmt.Errorf("cores removed: %w", db.Classify(err))
-	}
-	return nil
+	_, err := s.Pool.Exec(ctx, sqlCoresRemoved, pgx.NamedArgs{"ids": uuids(cores)})
+	return db.Wrap(err, "cores removed")
 }
 
 func uuids(ids []crash.OopsID) [][16]byte {
@@ -407,8 +388,5 @@ func (b *Builds) contradictory(ctx context.Context, report crash.Fields, paths [
 	err := db.Each(ctx, b.Pool, sqlContradictory, args, []any{&path}, func() {
 		found[path] = true
 	})
-	if err != nil {
-		return nil, fmt.Errorf("contradictory builds: %w", db.Classify(err))
-	}
-	return found, nil
+	return found, db.Wrap(err, "contradictory builds")
 }

@@ -161,10 +161,7 @@ func (s *Store) CoreReceived(ctx context.Context, c crash.ReceivedCore) (needed 
 		needed = err == nil && tag.RowsAffected() > 0
 		return err
 	})
-	if err != nil {
-		return false, fmt.Errorf("core of %s received: %w", c.Report, err)
-	}
-	return needed, nil
+	return needed, db.Wrap(err, "core of %s received", c.Report)
 }
 
 const (
@@ -198,10 +195,7 @@ func (s *Store) WorkerSeen(ctx context.Context, w crash.SymbolWorker) error {
 			"architectures": w.Architectures, "problem": w.Problem})
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("instance that symbolises: %w", err)
-	}
-	return nil
+	return db.Wrap(err, "instance that symbolises")
 }
 
 // WorkerGone records that this instance no longer symbolises.
@@ -210,10 +204,8 @@ func (s *Store) WorkerGone(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.Pool.Exec(ctx, sqlWorkerGone, pgx.NamedArgs{"instance": instance}); err != nil {
-		return fmt.Errorf("instance that symbolised: %w", db.Classify(err))
-	}
-	return nil
+	_, err = s.Pool.Exec(ctx, sqlWorkerGone, pgx.NamedArgs{"instance": instance})
+	return db.Wrap(err, "instance that symbolised")
 }
 
 // Workers returns the live instances that symbolise or would if they could.
@@ -222,10 +214,7 @@ func (s *Store) Workers(ctx context.Context) ([]crash.SymbolWorker, error) {
 		err = row.Scan(&w.Store, &w.Architectures, &w.Problem, &w.Seen)
 		return w, err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("instances that symbolise: %w", db.Classify(err))
-	}
-	return workers, nil
+	return workers, db.Wrap(err, "instances that symbolise")
 }
 
 const (
@@ -275,10 +264,7 @@ func (s *Store) oneJob(ctx context.Context, sql string, args pgx.NamedArgs) (j c
 	if errors.Is(err, pgx.ErrNoRows) {
 		return j, false, nil
 	}
-	if err != nil {
-		return j, false, fmt.Errorf("job of symbolising: %w", db.Classify(err))
-	}
-	return j, true, nil
+	return j, true, db.Wrap(err, "job of symbolising")
 }
 
 // named reports whether a job gave names or may still give some. Otherwise only another core can help.
@@ -298,10 +284,7 @@ func (s *Store) CoreDownloaded(ctx context.Context, report crash.OopsID, person 
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
 		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "read.core", Subject: report.String()})
 	})
-	if err != nil {
-		return fmt.Errorf("download core of %s: %w", report, err)
-	}
-	return nil
+	return db.Wrap(err, "download core of %s", report)
 }
 
 var errNoCore = crash.Errorf(crash.Conflict, "no_core", "No core of this report is stored any more.")
@@ -413,10 +396,7 @@ func (s *Store) MissingSymbols(ctx context.Context, limit, offset int) (list []c
 		describeMissing(&m, file, module)
 		return m, err
 	})
-	if err != nil {
-		return nil, 0, fmt.Errorf("missing symbols: %w", db.Classify(err))
-	}
-	return list, total, nil
+	return list, total, db.Wrap(err, "missing symbols")
 }
 
 // describeMissing adds what the module of a missing file (BUILD-ID/KIND) says. module is nil if no
@@ -452,10 +432,7 @@ func (s *Store) SymbolTotals(ctx context.Context) (crash.SymbolTotals, error) {
 			t.Oldest = oldest
 		}
 	})
-	if err != nil {
-		return t, fmt.Errorf("count jobs: %w", db.Classify(err))
-	}
-	return t, nil
+	return t, db.Wrap(err, "count jobs")
 }
 
 // SymbolQueue returns jobs in one state, those that ended last first. For an empty state, it
@@ -470,8 +447,5 @@ func (s *Store) SymbolQueue(ctx context.Context, state crash.SymbolState, limit,
 		copy(j.Problem[:], problem)
 		return j, err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("queue of jobs: %w", db.Classify(err))
-	}
-	return list, nil
+	return list, db.Wrap(err, "queue of jobs")
 }

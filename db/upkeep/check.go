@@ -134,11 +134,12 @@ func (c *checking) prepare(ctx context.Context) error {
 		seed = rand.Int64() //nolint:gosec // the choice of buckets is no secret
 	}
 	everything := c.scope.Buckets == 0
-	if c.days, err = db.List(ctx, c, sqlCheckDays, pgx.NamedArgs{"seed": seed, "limit": max(1, c.scope.Buckets/10)},
-		pgx.RowTo[time.Time]); err != nil {
+	args := pgx.NamedArgs{"seed": seed, "limit": max(1, c.scope.Buckets/10)}
+	var err error
+	if c.days, err = db.List(ctx, c, sqlCheckDays, args, pgx.RowTo[time.Time]); err != nil {
 		return err
 	}
-	args := pgx.NamedArgs{"everything": everything, "seed": seed, "buckets": c.scope.Buckets, "days": c.days,
+	args = pgx.NamedArgs{"everything": everything, "seed": seed, "buckets": c.scope.Buckets, "days": c.days,
 		"uncounted": uncounted}
 	for _, sql := range []string{chooseBuckets, copyReports, analyseCheckTables} {
 		if _, err := c.Exec(ctx, sql, args); err != nil {
@@ -357,10 +358,7 @@ func (s *AuditLog) List(ctx context.Context, f audit.Filter, after audit.Cursor,
 		r.At = r.At.UTC()
 		return r, err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("audit log: %w", db.Classify(err))
-	}
-	return records, nil
+	return records, db.Wrap(err, "audit log")
 }
 
 // exportChunk is the number of records that one query of All reads.

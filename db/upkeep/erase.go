@@ -65,10 +65,7 @@ func scan(row pgx.CollectableRow) (e crash.Erasure, err error) {
 
 func (s *Erasing) list(ctx context.Context, sql string, args pgx.NamedArgs) ([]crash.Erasure, error) {
 	all, err := db.List(ctx, s.Pool, sql, args, scan)
-	if err != nil {
-		return nil, fmt.Errorf("erasures: %w", db.Classify(err))
-	}
-	return all, nil
+	return all, db.Wrap(err, "erasures")
 }
 
 var (
@@ -103,10 +100,7 @@ func (s *Erasing) Of(ctx context.Context, system crash.SystemID) ([]crash.Erasur
 func (s *Erasing) Facts(ctx context.Context, system crash.SystemID) (f crash.MachineFacts, err error) {
 	args := pgx.NamedArgs{"system": string(system), "system_key": db.SystemKey(system)}
 	err = s.Pool.QueryRow(ctx, sqlFacts, args).Scan(&f.Reports, &f.Problems, &f.First, &f.Last, &f.Only, &f.Cores, &f.Jobs)
-	if err != nil {
-		return f, fmt.Errorf("facts about a machine: %w", db.Classify(err))
-	}
-	return f, nil
+	return f, db.Wrap(err, "facts about a machine")
 }
 
 const sqlKnown = `
@@ -163,10 +157,7 @@ func (s *Erasing) Request(ctx context.Context, system crash.SystemID, block bool
 		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "machine.erase", Subject: e.Digest,
 			After: map[string]any{"blocked": block}})
 	})
-	if err != nil {
-		return e, fmt.Errorf("request an erasure: %w", err)
-	}
-	return e, nil
+	return e, db.Wrap(err, "request an erasure")
 }
 
 // Unblock lets a machine send reports again that an erasure has blocked. It reports whether it was
@@ -184,10 +175,7 @@ func (s *Erasing) Unblock(ctx context.Context, system crash.SystemID, person str
 		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "machine.unblock", Subject: of[0].Digest,
 			Before: map[string]any{"blocked": true}, After: map[string]any{"blocked": false}})
 	})
-	if err != nil {
-		return false, fmt.Errorf("unblock a machine: %w", err)
-	}
-	return was, nil
+	return was, db.Wrap(err, "unblock a machine")
 }
 
 // Continue works on all erasures that are running, such as those of instances that have died.
@@ -317,10 +305,7 @@ func (s *Erasing) find(ctx context.Context, e crash.Erasure) (system crash.Syste
 		_, err = tx.Exec(ctx, sql, args)
 		return err
 	})
-	if err != nil {
-		return "", fmt.Errorf("find an erased machine: %w", err)
-	}
-	return system, nil
+	return system, db.Wrap(err, "find an erased machine")
 }
 
 // These statements replace a machine in texts that people wrote, in which it can only be a copy of its
@@ -512,10 +497,7 @@ func (s *Erasing) CoresOf(ctx context.Context, system crash.SystemID, store stri
 			err = row.Scan((*[16]byte)(&id))
 			return id, err
 		})
-	if err != nil {
-		return nil, fmt.Errorf("cores of a machine: %w", db.Classify(err))
-	}
-	return ids, nil
+	return ids, db.Wrap(err, "cores of a machine")
 }
 
 // ErasureReceipt is the receipt of an erasure as JSON. It does not contain the machine.
@@ -570,10 +552,8 @@ const (
 
 // State returns a text that changes when WriteFile would write something else.
 func (s *Erasing) State(ctx context.Context) (state string, err error) {
-	if err := s.Pool.QueryRow(ctx, sqlState).Scan(&state); err != nil {
-		return "", fmt.Errorf("state of erasures: %w", db.Classify(err))
-	}
-	return state, nil
+	err = s.Pool.QueryRow(ctx, sqlState).Scan(&state)
+	return state, db.Wrap(err, "state of erasures")
 }
 
 // WriteFile writes all erasures to the file in a folder. The file is always complete, and only its owner
@@ -607,10 +587,7 @@ func (s *Erasing) WriteFile(ctx context.Context, folder string) (err error) {
 	if err = errors.Join(err, out.Flush(), f.Sync(), f.Close()); err == nil {
 		err = os.Rename(f.Name(), filepath.Join(folder, ErasuresFile))
 	}
-	if err != nil {
-		return fmt.Errorf("write erasures: %w", err)
-	}
-	return nil
+	return db.Wrap(err, "write erasures")
 }
 
 // ErasureRecord holds the erasures of files, to be applied to a restored database.

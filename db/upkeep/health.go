@@ -337,10 +337,7 @@ func (s *Vitals) Read(ctx context.Context) (v Facts, err error) {
 		b.Lag = seconds(lag)
 		return b, err
 	})
-	if err != nil {
-		return v, fmt.Errorf("standbys: %w", db.Classify(err))
-	}
-	return v, nil
+	return v, db.Wrap(err, "standbys")
 }
 
 func seconds(n float64) time.Duration { return time.Duration(max(n, 0) * float64(time.Second)) }
@@ -488,10 +485,7 @@ func AddBackup(ctx context.Context, conn interface {
 }, b crash.Backup) error {
 	_, err := conn.Exec(ctx, sqlAddBackup, pgx.NamedArgs{"taken": b.Taken, "place": b.Place, "bytes": b.Bytes,
 		"reports": b.Reports})
-	if err != nil {
-		return fmt.Errorf("record the backup: %w", db.Classify(err))
-	}
-	return nil
+	return db.Wrap(err, "record the backup")
 }
 
 // BackupVerified records whether the backup with this name is good. known is false if the database does not

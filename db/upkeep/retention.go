@@ -102,10 +102,7 @@ func (s *Retention) Due(ctx context.Context, until time.Time, keep privacy.Perio
 		}
 		return tx.QueryRow(ctx, sqlHeldReports).Scan(&d.Held)
 	})
-	if err != nil {
-		return d, fmt.Errorf("what retention will remove: %w", err)
-	}
-	return d, nil
+	return d, db.Wrap(err, "what retention will remove")
 }
 
 // dueReports returns, for each limit, how many reports arrived in months that will have ended that long
@@ -217,6 +214,7 @@ func (s *Retention) Start(ctx context.Context, kind privacy.RunKind, until time.
 ) {
 	var run privacy.Run
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
+		var err error
 		run, err = db.One(ctx, tx, sqlStart, pgx.NamedArgs{"kind": string(kind), "person": person, "fields": s.table.Hash(),
 			"at": s.Now(), "until": until}, func(row pgx.CollectableRow) (privacy.Run, error) { return scanRun(row) })
 		if errors.Is(err, pgx.ErrNoRows) {
@@ -228,10 +226,7 @@ func (s *Retention) Start(ctx context.Context, kind privacy.RunKind, until time.
 		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "privacy." + string(kind), Subject: "reports",
 			After: map[string]any{"run": run.ID}})
 	})
-	if err != nil {
-		return run, fmt.Errorf("start a run over stored reports: %w", err)
-	}
-	return run, nil
+	return run, db.Wrap(err, "start a run over stored reports")
 }
 
 // StartExpiring starts a run that removes the private fields of reports that are older than keepDays
@@ -263,10 +258,7 @@ func (s *Retention) Run(ctx context.Context, id int64) (privacy.Run, error) {
 
 func (s *Retention) query(ctx context.Context, sql string, args pgx.NamedArgs) ([]privacy.Run, error) {
 	runs, err := db.List(ctx, s.Pool, sql, args, func(row pgx.CollectableRow) (privacy.Run, error) { return scanRun(row) })
-	if err != nil {
-		return nil, fmt.Errorf("runs over stored reports: %w", db.Classify(err))
-	}
-	return runs, nil
+	return runs, db.Wrap(err, "runs over stored reports")
 }
 
 // Continue works on the run that has not ended, if there is one.
@@ -972,14 +964,10 @@ func (s *Retention) bucketsToExpire(ctx context.Context, before time.Time) (ids 
 			return err
 		}
 		args["ids"] = all
-		if rows, err = tx.Query(ctx, sqlNeeded, args); err != nil {
-			return err
-		}
 		needed := map[crash.BucketID]bool{}
 		var id []byte
-		if _, err := pgx.ForEachRow(rows, []any{&id}, func() error {
+		if err := db.Each(ctx, tx, sqlNeeded, args, []any{&id}, func() {
 			needed[crash.BucketID(id)] = true
-			return nil
 		}); err != nil {
 			return err
 		}
