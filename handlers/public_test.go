@@ -211,37 +211,6 @@ func wantNoMarker(t *testing.T, path, address string, a *handlertest.Answer) {
 	}
 }
 
-// TestSearchIsNoOracle checks that visitors cannot infer hidden text from search results.
-func TestSearchIsNoOracle(t *testing.T) {
-	t.Parallel()
-	p := handlertest.NewPages(t)
-	p.Accept("m", crashtest.Native(crashtest.Set("ExecutablePath", privateHome+"/bin/tide")))
-	p.Accept("m", crashtest.Native(crashtest.Process(7)))
-	if err := p.Store.WaitCounted(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	reader, visitor := p.As(t, crash.RoleViewer), p.Visitor(t)
-	rows := func(c *handlertest.Client, query string) int {
-		return strings.Count(c.Get("/search.csv?q="+url.QueryEscape(query)).Want(http.StatusOK).Body, "\n") - 1
-	}
-	for query, want := range map[string][2]int{ // visitor, reader
-		"/home/wend": {0, 1}, "/home/nobody": {0, 0}, "-/home/wend": {2, 1}, "-/home/nobody": {2, 2},
-		"program:/home/w*": {0, 1}, "file:wend": {0, 1}, "signature:wend": {0, 1}, "frame:tide": {2, 2},
-	} {
-		for i, c := range []*handlertest.Client{reader, visitor, reader} {
-			if got := rows(c, query); got != want[(i+1)%2] {
-				t.Errorf("%s, request %d: got %d rows, want %d", query, i, got, want[(i+1)%2])
-			}
-		}
-	}
-	for _, typed := range []string{"program:t", "frame:/home/w", "frame:w", "program:w"} {
-		if body := visitor.Get("/search/complete?q=" + url.QueryEscape(typed)).Want(http.StatusOK).Body; strings.Contains(
-			body, "wendeline") {
-			t.Errorf("%s: got a hidden name as a suggestion: %s", typed, body)
-		}
-	}
-}
-
 // privatePlace matches a row of the table in docs/privacy.md: address, records and test.
 var privatePlace = regexp.MustCompile("(?m)^\\| `((?:GET|POST) /[^`]*)` \\|[^|]*\\|[^|]*\\|([^|]*)\\| `(Test\\w+)` \\|$")
 

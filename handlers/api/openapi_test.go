@@ -116,38 +116,6 @@ func conforms(t *testing.T, router routers.Router, method, path string, body any
 	return route.Path
 }
 
-// TestSchemas checks that each resource describes itself and that fields are sorted by name.
-func TestSchemas(t *testing.T) {
-	t.Parallel()
-	h := newFixture(t)
-	c := h.Visitor(t)
-	var index map[string]struct {
-		List   string `json:"list_endpoint"`
-		Schema string `json:"schema"`
-	}
-	c.Get(api("")).Want(http.StatusOK).JSON(&index)
-	if len(index) < 24 {
-		t.Errorf("got %d resources, want at least 24", len(index))
-	}
-	doc, _ := document(t, c)
-	for name, schema := range doc.Components.Schemas {
-		if name == "versionRow" {
-			continue // a map
-		}
-		for field := range schema.Value.Properties {
-			if strings.ToLower(field) != field && name != "metadata" && name != "oopsDetails" && field != "ProblemType" {
-				t.Errorf("%s.%s: got upper case, want a name in lower case", name, field)
-			}
-		}
-	}
-	for name, entry := range index {
-		if entry.List != api(name, "/") {
-			t.Errorf("%s: got %s", name, entry.List)
-		}
-		c.Get(entry.Schema).Want(http.StatusOK)
-	}
-}
-
 // walkFrom follows the next or previous links from a page and returns the objects of each page as
 // JSON.
 func walkFrom(t *testing.T, c *handlertest.Client, path string, forward bool) (pages [][]string, last string) {
