@@ -15,6 +15,7 @@ import (
 	"mishap/handlers/admin"
 	"mishap/handlers/api"
 	"mishap/handlers/export"
+	"mishap/handlers/panel"
 	"mishap/handlers/problems"
 	"mishap/handlers/web"
 	bugsview "mishap/views/bugs"
@@ -40,6 +41,7 @@ func (s *Server) routes() (http.Handler, error) {
 		return nil, err
 	}
 	do := s.web.Do
+	of := func(show panel.ProblemHandler) http.HandlerFunc { return do(s.panel.OfProblem(show)) }
 	root := chi.NewRouter()
 	root.Use(s.web.Identify, func(h http.Handler) http.Handler { return compress(h) },
 		s.web.Observe, s.web.RecordChanges, s.web.Recovered, web.Headers, chimw.GetHead)
@@ -115,10 +117,10 @@ func (s *Server) routes() (http.Handler, error) {
 	site.With(s.web.NeedPerson).Post(peopleview.PathService+"{name}/tokens/{id}/revoke", do(s.people.RevokeServiceToken))
 	site.Group(func(viewer chi.Router) {
 		viewer.Use(s.web.Need(crash.RoleViewer))
-		viewer.Get("/problem/{id}/traits", do(s.problems.ShowTraits))
-		viewer.Get("/problem/{id}/compare", do(s.problems.ShowCompare))
-		viewer.Post("/problem/{id}/notes", do(s.problems.AddNote))
-		viewer.Post("/problem/{id}/notes/{note}", do(s.problems.ChangeNote))
+		viewer.Get("/problem/{id}/traits", of(s.problems.ShowTraits))
+		viewer.Get("/problem/{id}/compare", of(s.problems.ShowCompare))
+		viewer.Post("/problem/{id}/notes", of(s.problems.AddNote))
+		viewer.Post("/problem/{id}/notes/{note}", of(s.problems.ChangeNote))
 		viewer.Get("/problem/{id}/symbols", do(s.problems.ShowSymbols))
 		viewer.Get("/oops/{id}", do(s.problems.ShowReport))
 		viewer.Post(web.PathAccount, do(s.people.SaveAccount))
@@ -153,8 +155,8 @@ func (s *Server) routes() (http.Handler, error) {
 	site.Group(func(triager chi.Router) {
 		triager.Use(s.web.NeedTriager)
 		triager.Post("/oops/{id}/symbolise", do(s.problems.Symbolise))
-		triager.Post("/problem/{id}/core", do(s.problems.AskForCore))
-		triager.Post("/problem/{id}/core/withdraw", do(s.problems.WithdrawCore))
+		triager.Post("/problem/{id}/core", of(s.problems.AskForCore))
+		triager.Post("/problem/{id}/core/withdraw", of(s.problems.WithdrawCore))
 		triager.Post(peopleview.PathOwnTracker+"/request-token", do(s.people.BeginConnecting))
 		triager.Post(peopleview.PathOwnTracker+"/access-token", do(s.people.FinishConnecting))
 		triager.Post(peopleview.PathOwnTracker+"/check", do(s.people.CheckConnection))
@@ -170,36 +172,28 @@ func (s *Server) routes() (http.Handler, error) {
 		triager.Get(bugsview.PathLinkChosen, do(s.bugs.ShowLinkChosen))
 		triager.Post(bugsview.PathLinkChosen, do(s.bugs.LinkChosen))
 		triager.Post(bugsview.PathUnlinkChosen, do(s.bugs.UnlinkChosen))
-		triager.Get("/problem/{id}/merge", do(s.decisions.FindMerge))
+		triager.Get("/problem/{id}/merge", of(s.decisions.FindMerge))
 		triager.Get(problemsview.PathMerge, do(s.decisions.ShowMerge))
 		triager.Post(problemsview.PathMerge, do(s.decisions.MergeProblems))
-		triager.Get("/problem/{id}/rename", do(s.decisions.ShowRename))
-		triager.Post("/problem/{id}/rename", do(s.decisions.RenameProblem))
-		triager.Get("/problem/{id}/split", do(s.decisions.ShowSplit))
-		triager.Post("/problem/{id}/split", do(s.decisions.SplitProblem))
-		triager.Post("/problem/{id}/undo", do(s.decisions.UndoDecision))
-		triager.Post("/problem/{id}/assign", do(s.problems.Assign))
-		triager.Post("/problem/{id}/assign/undo", do(s.problems.UndoAssignment))
-		triager.Post("/problem/{id}/tags", do(s.problems.ChangeTags))
+		triager.Get("/problem/{id}/rename", of(s.decisions.ShowRename))
+		triager.Post("/problem/{id}/rename", of(s.decisions.RenameProblem))
+		triager.Get("/problem/{id}/split", of(s.decisions.ShowSplit))
+		triager.Post("/problem/{id}/split", of(s.decisions.SplitProblem))
+		triager.Post("/problem/{id}/undo", of(s.decisions.UndoDecision))
+		triager.Post("/problem/{id}/assign", of(s.problems.Assign))
+		triager.Post("/problem/{id}/assign/undo", of(s.problems.UndoAssignment))
+		triager.Post("/problem/{id}/tags", of(s.problems.ChangeTags))
 		triager.Get(problemsview.PathAssignChosen, do(s.problems.ShowAssignChosen))
 		triager.Post(problemsview.PathAssignChosen, do(s.problems.AssignChosen))
 		triager.Post(problemsview.PathUnassignChosen, do(s.problems.UnassignChosen))
-		triager.Get("/problem/{id}/mute", do(s.decisions.ShowForm(crash.MarkMuted)))
-		triager.Post("/problem/{id}/mute", do(s.decisions.SetOne(crash.MarkMuted)))
-		triager.Get("/problem/{id}/wontfix", do(s.decisions.ShowForm(crash.MarkWontFix)))
-		triager.Post("/problem/{id}/wontfix", do(s.decisions.SetOne(crash.MarkWontFix)))
-		triager.Get("/problem/{id}/fixed", do(s.decisions.ShowForm(crash.MarkFixed)))
-		triager.Post("/problem/{id}/fixed", do(s.decisions.SetOne(crash.MarkFixed)))
-		triager.Get("/problem/{id}/embargo", do(s.decisions.ShowMark(crash.MarkEmbargo)))
-		triager.Post("/problem/{id}/embargo", do(s.decisions.ChangeMark(crash.MarkEmbargo)))
-		triager.Get("/problem/{id}/hold", do(s.decisions.ShowMark(crash.MarkHold)))
-		triager.Post("/problem/{id}/hold", do(s.decisions.ChangeMark(crash.MarkHold)))
-		triager.Get(layout.PathMuteChosen, do(s.decisions.ShowChosen(crash.MarkMuted)))
-		triager.Post(layout.PathMuteChosen, do(s.decisions.SetChosen(crash.MarkMuted)))
-		triager.Get(problemsview.PathWontFixChosen, do(s.decisions.ShowChosen(crash.MarkWontFix)))
-		triager.Post(problemsview.PathWontFixChosen, do(s.decisions.SetChosen(crash.MarkWontFix)))
-		triager.Get(problemsview.PathFixedChosen, do(s.decisions.ShowChosen(crash.MarkFixed)))
-		triager.Post(problemsview.PathFixedChosen, do(s.decisions.SetChosen(crash.MarkFixed)))
+		for kind, path := range problemsview.TriagePaths {
+			triager.Get("/problem/{id}/"+path, of(s.decisions.ShowForm(kind)))
+			triager.Post("/problem/{id}/"+path, of(s.decisions.SetOne(kind)))
+			if !kind.Restricts() {
+				triager.Get("/problems/"+path, do(s.decisions.ShowChosen(kind)))
+				triager.Post("/problems/"+path, do(s.decisions.SetChosen(kind)))
+			}
+		}
 		triager.Post(problemsview.PathUndoTriage, do(s.decisions.Undo))
 		triager.Get("/problem/{id}/link", do(s.bugs.ShowLinkBug))
 		triager.Post("/problem/{id}/link", do(s.bugs.LinkBug))

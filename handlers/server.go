@@ -51,6 +51,7 @@ type Deps struct {
 // Server answers browsers and scripts. Instances on the same database need not share its state.
 type Server struct {
 	web       *web.Kit
+	panel     *panel.Panel
 	tokens    *dbpeople.Store
 	api       *api.API
 	lists     *problems.Lists
@@ -83,7 +84,7 @@ func New(d Deps) (*Server, error) {
 		d.Health = d.Store.Health
 	}
 	s := &Server{
-		web: kit,
+		web: kit, panel: panel,
 		api: api.New(api.Deps{
 			Store: d.Store, Bugs: d.Bugs, Problems: d.Problems, Symbols: d.Symbols,
 			BaseURL: kit.Base.String(), Version: d.Config.Version, Releases: d.Releases, Privacy: d.Config.Privacy, Now: d.Now,

@@ -53,6 +53,20 @@ func (s *Panel) BucketInPath(r *http.Request) (crash.Bucket, error) {
 	return s.Bucket(r.Context(), id)
 }
 
+// ProblemHandler answers a request about the problem whose bucket id is in the path.
+type ProblemHandler func(w http.ResponseWriter, r *http.Request, b crash.Bucket) error
+
+// OfProblem returns a handler that reads the problem first, with its status.
+func (s *Panel) OfProblem(show ProblemHandler) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		b, err := s.BucketInPath(r)
+		if err != nil {
+			return err
+		}
+		return show(w, r, b)
+	}
+}
+
 // bugsViewOf returns the view of the bugs of a problem. Full pages also request new states of bugs
 // that are stale.
 func (s *Panel) bugsViewOf(r *http.Request, b crash.Bucket, bugs []crash.Bug) bugsview.BugsView {

@@ -43,11 +43,7 @@ func (s *Pages) decisionsView(r *http.Request, b crash.Bucket, triage []crash.Ma
 }
 
 // UndoDecision undoes one decision about a problem.
-func (s *Decisions) UndoDecision(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.panel.BucketInPath(r)
-	if err != nil {
-		return err
-	}
+func (s *Decisions) UndoDecision(w http.ResponseWriter, r *http.Request, b crash.Bucket) error {
 	id, err := strconv.ParseInt(r.PostFormValue("decision"), 10, 64)
 	if err != nil || id < 1 {
 		return errNoDecision
@@ -106,27 +102,19 @@ func (s *Decisions) moveReports(ctx context.Context, decision int64) (finished b
 }
 
 // ShowRename shows the form that asks for a name.
-func (s *Decisions) ShowRename(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.panel.BucketInPath(r)
-	if err != nil {
-		return err
-	}
+func (s *Decisions) ShowRename(w http.ResponseWriter, r *http.Request, b crash.Bucket) error {
 	p := view.RenamePage{Shell: s.web.Shell(r, "Rename problem"), Bucket: b, Name: b.Name}
 	return s.web.Page(w, r, http.StatusOK, view.Rename(p))
 }
 
 // RenameProblem renames a problem and offers to undo that.
-func (s *Decisions) RenameProblem(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.panel.BucketInPath(r)
-	if err != nil {
-		return err
-	}
+func (s *Decisions) RenameProblem(w http.ResponseWriter, r *http.Request, b crash.Bucket) error {
 	p := view.RenamePage{Bucket: b, Name: r.PostFormValue("name"), Reason: r.PostFormValue("reason")}
 	reason, ok := crash.CleanLine(p.Reason, crash.MaxReason)
 	if !ok {
 		return errBadReason
 	}
-	err = s.Decisions.Rename(r.Context(), b.ID, p.Name, web.CurrentUser(r).Name, reason)
+	err := s.Decisions.Rename(r.Context(), b.ID, p.Name, web.CurrentUser(r).Name, reason)
 	if errors.Is(err, crash.Invalid) || errors.Is(err, crash.Conflict) {
 		p.Problem = web.AnswerTo(r, err).Message
 		p.Shell = s.web.Shell(r, "Rename problem")
@@ -175,11 +163,7 @@ var (
 
 // FindMerge asks for the problem to merge with. If the query names one (with), it redirects to
 // the preview of the merge.
-func (s *Decisions) FindMerge(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.panel.BucketInPath(r)
-	if err != nil {
-		return err
-	}
+func (s *Decisions) FindMerge(w http.ResponseWriter, r *http.Request, b crash.Bucket) error {
 	p := view.FindMergePage{Bucket: b}
 	text, _ := rawQueryValue(r.URL.RawQuery, "with")
 	p.Text = strings.TrimSpace(text)
@@ -198,9 +182,11 @@ func (s *Decisions) FindMerge(w http.ResponseWriter, r *http.Request) error {
 		a := web.AnswerTo(r, err)
 		status, p.Problem = a.Status, a.Message
 	}
-	if p.Similar, err = s.Problems.Alike(r.Context(), b); err != nil {
+	similar, err := s.Problems.Alike(r.Context(), b)
+	if err != nil {
 		return err
 	}
+	p.Similar = similar
 	p.Shell = s.web.Shell(r, "Merge")
 	return s.web.Page(w, r, status, view.FindMerge(p))
 }
@@ -383,11 +369,7 @@ const splitTerms = 3
 
 // ShowSplit asks which reports to move out of a problem. With a condition in the query it shows
 // a preview.
-func (s *Decisions) ShowSplit(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.panel.BucketInPath(r)
-	if err != nil {
-		return err
-	}
+func (s *Decisions) ShowSplit(w http.ResponseWriter, r *http.Request, b crash.Bucket) error {
 	return s.splitPage(w, r, b, http.StatusOK, "")
 }
 
@@ -447,11 +429,7 @@ func fillTerms(terms []crash.Term) []crash.Term {
 
 // SplitProblem moves reports out of a problem: the selected ones, or those that meet the
 // condition.
-func (s *Decisions) SplitProblem(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.panel.BucketInPath(r)
-	if err != nil {
-		return err
-	}
+func (s *Decisions) SplitProblem(w http.ResponseWriter, r *http.Request, b crash.Bucket) error {
 	c := readTerms(r.PostForm) // parsed by the guard
 	for _, report := range r.PostForm["report"] {
 		id, err := crash.ParseOopsID(report)

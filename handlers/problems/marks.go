@@ -93,28 +93,27 @@ func readFixes(form url.Values) []crash.FixedIn {
 }
 
 // ShowForm returns the handler of the form that changes the manual status of one problem.
-func (s *Decisions) ShowForm(kind crash.MarkKind) func(http.ResponseWriter, *http.Request) error {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		b, err := s.panel.BucketInPath(r)
-		if err != nil {
-			return err
-		}
+func (s *Decisions) ShowForm(kind crash.MarkKind) panel.ProblemHandler {
+	return func(w http.ResponseWriter, r *http.Request, b crash.Bucket) error {
 		p := view.TriageForm{Kind: kind, Buckets: []crash.Bucket{b}, InDialog: web.WantsPart(r)}
 		return s.showForm(w, r, p, http.StatusOK)
 	}
 }
 
-// SetOne returns the handler that changes the manual status of one problem.
-func (s *Decisions) SetOne(kind crash.MarkKind) func(http.ResponseWriter, *http.Request) error {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		b, err := s.panel.BucketInPath(r)
-		if err != nil {
-			return err
-		}
+// SetOne returns the handler that changes the manual status of one problem. A person without the private
+// right for the package may embargo a problem, but does not see it afterwards.
+func (s *Decisions) SetOne(kind crash.MarkKind) panel.ProblemHandler {
+	return func(w http.ResponseWriter, r *http.Request, b crash.Bucket) error {
 		t, err := s.read(r, kind)
 		t.Bucket = b.ID
-		if err == nil {
+		message, path := layout.Flash{}, b.ID.Path()
+		switch {
+		case err != nil:
+		case kind.Restricts():
+			message, path, err = s.changeMark(r, t, b)
+		default:
 			t, err = s.Problems.Set(r.Context(), t)
+			message = layout.Flash{Text: t.Text(false), Undo: view.UndoTriage([]crash.Mark{t})}
 		}
 		if isRefusal(err) {
 			p := view.TriageForm{
@@ -129,9 +128,11 @@ func (s *Decisions) SetOne(kind crash.MarkKind) func(http.ResponseWriter, *http.
 		if err != nil {
 			return err
 		}
-		return s.answer(w, r, []crash.BucketID{b.ID}, b.ID.Path(), layout.Flash{
-			Kind: layout.FlashDone, Text: t.Text(false), Undo: view.UndoTriage([]crash.Mark{t}),
-		})
+		message.Kind = layout.FlashDone
+		if kind.Restricts() {
+			return s.web.RedirectWith(w, r, path, message)
+		}
+		return s.answer(w, r, []crash.BucketID{b.ID}, path, message)
 	}
 }
 
@@ -175,24 +176,33 @@ func (s *Decisions) showForm(w http.ResponseWriter, r *http.Request, p view.Tria
 		if err != nil {
 			return err
 		}
-		if p.Kind == crash.MarkMuted {
+		switch p.Kind {
+		case crash.MarkMuted:
 			p.Replaces = manual.Muted
+		case crash.MarkFixed:
+			p.Values.Fixes = fixRows(b, manual, p.Values.Fixes)
+		case crash.MarkEmbargo:
+			p.Replaces, p.Tracker = manual.Embargo, s.web.Config.TrackerName
+			p.Blind = !web.CurrentUser(r).Embargoed.Include(b.SourcePackage)
+		case crash.MarkHold:
+			p.Replaces = manual.Hold
+		case crash.MarkWontFix:
 		}
 		p.Regressed = b.Status.Word == crash.StateRegression || manual.SeenAgain()
 		p.Releases = releasesOf(b)
-		if p.Kind == crash.MarkFixed {
-			p.Values.Fixes = fixRows(b, manual, p.Values.Fixes)
-		}
 		p.InList = p.InDialog && !panel.OnProblemPage(r, b.ID)
 	} else if p.Kind == crash.MarkFixed {
 		p.Values.Fixes = chosenFixRows(p.Buckets, p.Values.Fixes)
 	}
-	if web.WantsPart(r) {
+	if web.WantsPart(r) && !p.Kind.Restricts() {
 		p.Shell = s.web.BareShell(r, "")
 		return s.web.Page(w, r, status, view.TriageFormPart(p))
 	}
 	p.InDialog = false
 	p.Shell = s.web.Shell(r, p.Heading())
+	if p.Kind.Restricts() {
+		return s.web.Page(w, r, status, view.MarkPage(p))
+	}
 	return s.web.Page(w, r, status, view.TriagePage(p))
 }
 
@@ -438,84 +448,30 @@ func triageDoneFor(n, skipped int64, t crash.Mark) string {
 	return out
 }
 
-// ShowMark returns the handler of the form that sets an embargo or a hold of the problem in the path, or lifts it.
-func (s *Decisions) ShowMark(kind crash.MarkKind) func(http.ResponseWriter, *http.Request) error {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		b, err := s.panel.BucketInPath(r)
-		if err != nil {
-			return err
-		}
-		return s.showMark(w, r, kind, b, nil)
-	}
-}
-
-// showMark shows the form, with the reason why it was refused, if it was.
-func (s *Decisions) showMark(
-	w http.ResponseWriter, r *http.Request, kind crash.MarkKind, b crash.Bucket, refused error,
-) error {
-	manual, _, err := s.Problems.Triage(r.Context(), b.ID)
-	if err != nil {
-		return err
-	}
-	p := view.MarkForm{Kind: kind, Bucket: b, Mark: manual.Embargo, Reason: r.PostFormValue("reason"),
-		Sees: web.CurrentUser(r).Embargoed.Include(b.SourcePackage), Tracker: s.web.Config.TrackerName, Now: s.web.Now(),
-		CSRFToken: nosurf.Token(r)}
-	if kind == crash.MarkHold {
-		p.Mark = manual.Hold
-	}
-	status := http.StatusOK
-	if refused != nil {
-		p.Problem, status = web.AnswerTo(r, refused).Message, http.StatusUnprocessableEntity
-	}
-	p.Shell = s.web.Shell(r, p.Heading())
-	return s.web.Page(w, r, status, view.MarkPage(p))
-}
-
-// ChangeMark returns the handler that sets or lifts an embargo or a hold. A person without the private right for
-// the package may embargo a problem, but does not see it afterwards.
-func (s *Decisions) ChangeMark(kind crash.MarkKind) func(http.ResponseWriter, *http.Request) error {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		b, err := s.panel.BucketInPath(r)
-		if err != nil {
-			return err
-		}
-		message, path, err := s.changeMark(r, kind, b)
-		if isRefusal(err) {
-			return s.showMark(w, r, kind, b, err)
-		}
-		if err != nil {
-			return err
-		}
-		message.Kind = layout.FlashDone
-		return s.web.RedirectWith(w, r, path, message)
-	}
-}
-
-// changeMark does what the form says, and returns the message about it and the page to go to.
-func (s *Decisions) changeMark(r *http.Request, kind crash.MarkKind, b crash.Bucket) (layout.Flash, string, error) {
-	u, path := web.CurrentUser(r), b.ID.Path()
+// changeMark sets or lifts an embargo or a hold, and returns the message about it and the page to go to.
+func (s *Decisions) changeMark(r *http.Request, t crash.Mark, b crash.Bucket) (layout.Flash, string, error) {
+	path := b.ID.Path()
 	switch r.PostFormValue("do") {
 	case "lift":
 		text := "The hold is lifted. What is too old will be removed within a day."
-		if kind == crash.MarkEmbargo {
+		if t.Kind == crash.MarkEmbargo {
 			text = "The embargo is lifted: everyone sees the problem again. Its bugs are as before."
 		}
-		return layout.Flash{Text: text, Undo: view.UndoMark(kind, b.ID, "set")}, path,
-			s.Problems.Lift(r.Context(), b.ID, kind, u.Name)
+		return layout.Flash{Text: text, Undo: view.UndoMark(t.Kind, b.ID, "set")}, path,
+			s.Problems.Lift(r.Context(), b.ID, t.Kind, t.Person)
 	case "set":
-		_, err := s.Problems.Set(r.Context(),
-			crash.Mark{Bucket: b.ID, Kind: kind, Person: u.Name, Reason: r.PostFormValue("reason")})
+		_, err := s.Problems.Set(r.Context(), t)
 		switch {
-		case kind == crash.MarkHold:
-			return layout.Flash{Text: "The problem is held.", Undo: view.UndoMark(kind, b.ID, "lift")}, path, err
-		case !u.Embargoed.Include(b.SourcePackage):
+		case t.Kind == crash.MarkHold:
+			return layout.Flash{Text: "The problem is held.", Undo: view.UndoMark(t.Kind, b.ID, "lift")}, path, err
+		case !web.CurrentUser(r).Embargoed.Include(b.SourcePackage):
 			return layout.Flash{Text: "The problem is embargoed. You do not have the private right for its package, so you " +
 				"no longer see it."}, "/", err
 		}
-		return layout.Flash{Text: "The problem is embargoed.", Undo: view.UndoMark(kind, b.ID, "lift")}, path, err
+		return layout.Flash{Text: "The problem is embargoed.", Undo: view.UndoMark(t.Kind, b.ID, "lift")}, path, err
 	}
 	return layout.Flash{}, path, crash.Errorf(crash.Invalid, "no_action",
-		"Choose whether to %s the problem or to lift its %[1]s.", kind)
+		"Choose whether to %s the problem or to lift its %[1]s.", t.Kind)
 }
 
 // shownEmbargoes is the largest number of embargoes that the page of all shows.

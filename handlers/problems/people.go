@@ -98,30 +98,27 @@ func (s *Lists) assigneesFor(r *http.Request, begins string, known index.Names) 
 	return append(accounts, atTracker...), nil
 }
 
-// formAssignee returns the assignee of a form: the name in it, the person themselves, or nobody.
-func formAssignee(r *http.Request) string {
-	switch r.PostFormValue("do") {
-	case "me":
-		return web.CurrentUser(r).Name
-	case "nobody":
-		return ""
-	}
-	return crash.Truncate(r.PostFormValue("assignee"), web.MaxQueryText)
-}
-
 var errNoAssignee = crash.Errorf(crash.Invalid, "no_assignee", "Enter the name of a person or team.")
 
-// Assign assigns a problem.
-func (s *Pages) Assign(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.panel.BucketInPath(r)
-	if err != nil {
-		return err
+// formAssignee returns the assignee of a form: the name in it, the person themselves, or nobody.
+func formAssignee(r *http.Request) (name string, err error) {
+	switch r.PostFormValue("do") {
+	case "me":
+		return web.CurrentUser(r).Name, nil
+	case "nobody":
+		return "", nil
 	}
-	name := formAssignee(r)
-	var stored crash.Assignment
-	if name == "" && r.PostFormValue("do") != "nobody" {
+	if name = crash.Truncate(r.PostFormValue("assignee"), web.MaxQueryText); name == "" {
 		err = errNoAssignee
-	} else {
+	}
+	return name, err
+}
+
+// Assign assigns a problem.
+func (s *Pages) Assign(w http.ResponseWriter, r *http.Request, b crash.Bucket) error {
+	name, err := formAssignee(r)
+	var stored crash.Assignment
+	if err == nil {
 		stored, err = s.Problems.Assign(r.Context(), crash.Assignment{Bucket: b.ID, Assignee: name,
 			By: web.CurrentUser(r).Name})
 	}
@@ -144,11 +141,7 @@ func (s *Pages) Assign(w http.ResponseWriter, r *http.Request) error {
 }
 
 // UndoAssignment undoes the newest assignment of a problem.
-func (s *Pages) UndoAssignment(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.panel.BucketInPath(r)
-	if err != nil {
-		return err
-	}
+func (s *Pages) UndoAssignment(w http.ResponseWriter, r *http.Request, b crash.Bucket) error {
 	id, err := strconv.ParseInt(r.PostFormValue("assignment"), 10, 64)
 	if err != nil {
 		return crash.Errorf(crash.Invalid, "bad_assignment", "The form does not say which assignment to undo.")
@@ -163,11 +156,7 @@ func (s *Pages) UndoAssignment(w http.ResponseWriter, r *http.Request) error {
 }
 
 // ChangeTags adds a tag to a problem or removes one. Each undoes the other.
-func (s *Pages) ChangeTags(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.panel.BucketInPath(r)
-	if err != nil {
-		return err
-	}
+func (s *Pages) ChangeTags(w http.ResponseWriter, r *http.Request, b crash.Bucket) error {
 	tag, person := crash.Truncate(r.PostFormValue("tag"), web.MaxQueryText), web.CurrentUser(r).Name
 	// The undo form has one field, so that its action says what to do.
 	undo := &layout.Undo{Action: b.ID.Path() + "/tags?do=remove", Field: "tag", Value: tag}
@@ -360,8 +349,9 @@ func (s *Pages) AssignChosen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	name, skipped, same := formAssignee(r), int64(0), int64(0)
-	if name == "" && r.PostFormValue("do") != "nobody" {
+	skipped, same := int64(0), int64(0)
+	name, err := formAssignee(r)
+	if err != nil {
 		return s.assignChosenPage(w, r, view.AssignChosenPage{Problem: errNoAssignee.Message},
 			http.StatusUnprocessableEntity)
 	}
@@ -445,22 +435,14 @@ func (s *Pages) notesView(r *http.Request, b crash.Bucket) (view.NotesView, erro
 }
 
 // AddNote adds a note.
-func (s *Pages) AddNote(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.panel.BucketInPath(r)
-	if err != nil {
-		return err
-	}
-	_, err = s.People.AddNote(r.Context(), b.ID, r.PostFormValue("text"), web.CurrentUser(r).Name)
+func (s *Pages) AddNote(w http.ResponseWriter, r *http.Request, b crash.Bucket) error {
+	_, err := s.People.AddNote(r.Context(), b.ID, r.PostFormValue("text"), web.CurrentUser(r).Name)
 	return s.redirectToNotes(w, r, b, err, "Note saved")
 }
 
 // ChangeNote changes or removes a note. Viewers may change their own notes, triagers of the package all. The
 // history retains the previous text.
-func (s *Pages) ChangeNote(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.panel.BucketInPath(r)
-	if err != nil {
-		return err
-	}
+func (s *Pages) ChangeNote(w http.ResponseWriter, r *http.Request, b crash.Bucket) error {
 	id, err := strconv.ParseInt(r.PathValue("note"), 10, 64)
 	if err != nil {
 		return errNoNote

@@ -164,11 +164,7 @@ var errRepresentative = crash.Errorf(crash.Invalid, "representative_report", "Th
 
 // ShowCompare compares the stacks of two reports, or of one and the representative report of its
 // problem.
-func (s *Pages) ShowCompare(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.panel.BucketInPath(r)
-	if err != nil {
-		return err
-	}
+func (s *Pages) ShowCompare(w http.ResponseWriter, r *http.Request, b crash.Bucket) error {
 	var ids []crash.OopsID
 	for _, text := range r.URL.Query()["report"] {
 		id, err := crash.ParseOopsID(text)
@@ -183,19 +179,22 @@ func (s *Pages) ShowCompare(w http.ResponseWriter, r *http.Request) error {
 		return errNoneSelected
 	}
 	page := view.ComparePage{Bucket: b, Representative: len(ids) == 1}
-	var sides [2]crash.StoredReport
-	if len(ids) == 1 {
-		if sides[0], err = s.Store.RepresentativeReport(r.Context(), b.ID); err != nil {
+	if page.Representative {
+		best, err := s.Store.RepresentativeReport(r.Context(), b.ID)
+		switch {
+		case err != nil:
 			return err
-		}
-		if sides[0].ID == ids[0] {
+		case best.ID == ids[0]:
 			return errRepresentative
 		}
-	} else if sides[0], err = s.Store.Report(r.Context(), ids[0]); err != nil {
-		return err
+		ids = []crash.OopsID{best.ID, ids[0]}
 	}
-	if sides[1], err = s.Store.Report(r.Context(), ids[len(ids)-1]); err != nil {
-		return err
+	var sides [2]crash.StoredReport
+	for i, id := range ids {
+		var err error
+		if sides[i], err = s.Store.Report(r.Context(), id); err != nil {
+			return err
+		}
 	}
 	for _, side := range sides {
 		if err := s.web.AuditView(r, "read.compare", side.ID.String()); err != nil {
@@ -233,11 +232,7 @@ type traitFacts struct {
 
 // ShowTraits shows what the reports of a problem have in common that other reports of its
 // package have not: as a page, or as a part that the problem's page loads.
-func (s *Pages) ShowTraits(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.panel.BucketInPath(r)
-	if err != nil {
-		return err
-	}
+func (s *Pages) ShowTraits(w http.ResponseWriter, r *http.Request, b crash.Bucket) error {
 	facts, err := web.CachedFacts(s.web, r, string(b.ID[:]), func(r *http.Request) (f traitFacts, err error) {
 		f.found, f.here, f.there, err = s.Problems.StandsOut(r.Context(), b)
 		return f, err
@@ -327,11 +322,7 @@ func (s *Pages) Symbolise(w http.ResponseWriter, r *http.Request) error {
 }
 
 // AskForCore makes the next machine that reports a problem be asked for its core.
-func (s *Pages) AskForCore(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.panel.BucketInPath(r)
-	if err != nil {
-		return err
-	}
+func (s *Pages) AskForCore(w http.ResponseWriter, r *http.Request, b crash.Bucket) error {
 	why, err := s.panel.WhyNoCore(r.Context(), b)
 	if err != nil {
 		return err
@@ -346,11 +337,7 @@ func (s *Pages) AskForCore(w http.ResponseWriter, r *http.Request) error {
 }
 
 // WithdrawCore withdraws what AskForCore did.
-func (s *Pages) WithdrawCore(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.panel.BucketInPath(r)
-	if err != nil {
-		return err
-	}
+func (s *Pages) WithdrawCore(w http.ResponseWriter, r *http.Request, b crash.Bucket) error {
 	if err := s.Symbols.UnwantCore(r.Context(), b.ID, web.CurrentUser(r).Name); err != nil {
 		return err
 	}

@@ -338,7 +338,8 @@ func frames(line int) []grouping.Frame {
 // every decision.
 func triageForms() []specimen {
 	form := func(kind crash.MarkKind, change func(*problemsview.TriageForm)) problemsview.TriageForm {
-		p := problemsview.TriageForm{Kind: kind, Buckets: []crash.Bucket{bucket(0)}, Releases: releases, Back: "/"}
+		p := problemsview.TriageForm{Kind: kind, Buckets: []crash.Bucket{bucket(0)}, Releases: releases, Back: "/",
+			Tracker: "Launchpad"}
 		if kind == crash.MarkFixed {
 			for _, r := range append([]crash.Release{""}, releases...) {
 				p.Values.Fixes = append(p.Values.Fixes, problemsview.FixRow{FixedIn: crash.FixedIn{Release: r},
@@ -374,12 +375,13 @@ func triageForms() []specimen {
 				chosen(p)
 				p.Values.Fixes[0].Version, p.Problem = "next one", "“next one” is not a version."
 			}))},
-		{"Embargo", problemsview.MarkPage(embargoForm(func(*problemsview.MarkForm) {}))},
-		{"Embargo, not seen afterwards, mistake", problemsview.MarkPage(embargoForm(func(p *problemsview.MarkForm) {
-			p.Sees, p.Problem = false, "A reason can have at most 500 characters."
-		}))},
-		{"Embargo, lift", problemsview.MarkPage(embargoForm(func(p *problemsview.MarkForm) {
-			p.Mark = &embargo
+		{"Embargo", problemsview.MarkPage(form(crash.MarkEmbargo, nil))},
+		{"Embargo, not seen afterwards, mistake", problemsview.MarkPage(form(crash.MarkEmbargo,
+			func(p *problemsview.TriageForm) {
+				p.Blind, p.Problem = true, "A reason can have at most 500 characters."
+			}))},
+		{"Embargo, lift", problemsview.MarkPage(form(crash.MarkEmbargo, func(p *problemsview.TriageForm) {
+			p.Replaces = &embargo
 		}))},
 		{"Problem, every decision", problemsview.Problem(manual(admin, muted))},
 		{"Problem, every decision, for viewers", problemsview.Problem(manual(viewer, muted))},
@@ -388,14 +390,6 @@ func triageForms() []specimen {
 }
 
 var embargo = crash.Mark{ID: 1, Kind: crash.MarkEmbargo, Person: "grace", Reason: "double free", At: now}
-
-func embargoForm(change func(*problemsview.MarkForm)) problemsview.MarkForm {
-	p := problemsview.MarkForm{Kind: crash.MarkEmbargo, Bucket: bucket(0), Sees: true, Tracker: "Launchpad", Now: now,
-		CSRFToken: "token"}
-	change(&p)
-	p.Shell = shell(p.Heading(), admin)
-	return p
-}
 
 // manual returns the page of a problem with every kind of decision.
 func manual(user crash.User, muted crash.Mark) problemsview.ProblemPage {

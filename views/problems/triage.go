@@ -13,43 +13,21 @@ import (
 	"mishap/views/layout"
 )
 
-// Addresses that change the manual status of several problems.
-const (
-	PathWontFixChosen = "/problems/wontfix"
-	PathFixedChosen   = "/problems/fixed"
-	PathUndoTriage    = "/problems/triage/undo"
-)
+// PathUndoTriage is the address that undoes entries of the manual status.
+const PathUndoTriage = "/problems/triage/undo"
+
+// TriagePaths are the last parts of the addresses of the forms that change the manual status, by kind.
+var TriagePaths = map[crash.MarkKind]string{crash.MarkMuted: "mute", crash.MarkWontFix: "wontfix",
+	crash.MarkFixed: "fixed", crash.MarkEmbargo: "embargo", crash.MarkHold: "hold"}
 
 // TriageURL returns the address of the page that changes the manual status of problems.
 func TriageURL(kind crash.MarkKind, ids []crash.BucketID) string {
-	return chosenPath(kind) + "?problems=" + bugs.JoinIDs(ids)
+	return "/problems/" + TriagePaths[kind] + "?problems=" + bugs.JoinIDs(ids)
 }
 
-func chosenPath(kind crash.MarkKind) string {
-	switch kind {
-	case crash.MarkWontFix:
-		return PathWontFixChosen
-	case crash.MarkFixed:
-		return PathFixedChosen
-	case crash.MarkMuted, crash.MarkEmbargo, crash.MarkHold:
-	}
-	return layout.PathMuteChosen
-}
-
-// TriagePath returns the address of the page that changes the manual status of one problem.
-func TriagePath(kind crash.MarkKind, id crash.BucketID) string {
-	last := map[crash.MarkKind]string{crash.MarkMuted: "mute", crash.MarkWontFix: "wontfix",
-		crash.MarkFixed: "fixed"}
-	return id.Path() + "/" + last[kind]
-}
-
-// JoinEntries joins the numbers of entries for the form that undoes them.
-func JoinEntries(all []crash.Mark) string {
-	texts := make([]string, len(all))
-	for i, t := range all {
-		texts[i] = strconv.FormatInt(t.ID, 10)
-	}
-	return strings.Join(texts, ".")
+// triagePath returns the address of the page that changes the manual status of one problem.
+func triagePath(kind crash.MarkKind, id crash.BucketID) string {
+	return id.Path() + "/" + TriagePaths[kind]
 }
 
 // UndoTriage returns the form of a message that undoes entries.
@@ -57,7 +35,11 @@ func UndoTriage(all []crash.Mark) *layout.Undo {
 	if len(all) == 0 {
 		return nil
 	}
-	return &layout.Undo{Action: PathUndoTriage, Field: "entries", Value: JoinEntries(all)}
+	texts := make([]string, len(all))
+	for i, t := range all {
+		texts[i] = strconv.FormatInt(t.ID, 10)
+	}
+	return &layout.Undo{Action: PathUndoTriage, Field: "entries", Value: strings.Join(texts, ".")}
 }
 
 // ManualView holds the manual status of a problem for its page.
@@ -90,13 +72,15 @@ type TriageForm struct {
 	Kind      crash.MarkKind
 	Buckets   []crash.Bucket
 	Chosen    bool        // selected rows of a list
-	Replaces  *crash.Mark // the mute that a new one replaces; nil: not muted
+	Replaces  *crash.Mark // the mute that a new one replaces, or the embargo or hold to be lifted; nil: none
 	Regressed bool        // the problem is a regression already
 	Values    TriageValues
 	Releases  []crash.Release // for the version of a mute
 	Problem   string          // what is wrong with the values; empty: nothing
 	Confirm   string          // versions with the fix of which Problem says that they were seen; empty: none
 	Back      string          // address of the list, for several problems
+	Blind     bool            // the person will not see the problem while it is embargoed
+	Tracker   string          // for an embargo
 
 	InDialog bool // part of a dialog
 	InList   bool // the dialog is on a page other than that of the problem
@@ -119,40 +103,53 @@ func (v TriageValues) custom() bool {
 	return v.Date+v.Reports+v.Machines+v.Days+v.Version+v.Release != "" || v.Newer || v.Regression
 }
 
-func (p TriageForm) heading() string {
-	n := int64(len(p.Buckets))
-	switch p.Kind {
-	case crash.MarkWontFix:
-		if p.Chosen {
-			return "Won’t fix " + crash.Counted(n, "problem", "problems")
-		}
-		return "Won’t fix this problem"
-	case crash.MarkFixed:
-		if p.Chosen {
-			return "Mark " + crash.Counted(n, "problem", "problems") + " as fixed"
-		}
-		return "Fixed in a version"
-	case crash.MarkMuted, crash.MarkEmbargo, crash.MarkHold:
-	}
-	if p.Chosen {
-		return "Mute " + crash.Counted(n, "problem", "problems")
-	}
-	return "Mute this problem"
+// kindTexts are the texts of the forms and of the history by kind.
+var kindTexts = map[crash.MarkKind]struct {
+	one        string // heading for one problem
+	verb, many string // heading for several problems, around their number
+	word, by   string // past participle, and the sentence about who set an embargo or a hold
+	hint, lift string // of the form that sets the mark, and of the one that lifts it; TRACKER stands for its name
+}{
+	crash.MarkMuted: {one: "Mute this problem", verb: "Mute", word: "muted",
+		hint: "Lists hide a muted problem. It returns by itself, once, as soon as one of its conditions is met."},
+	crash.MarkWontFix: {one: "Won’t fix this problem", verb: "Won’t fix", word: "won’t fix",
+		hint: "The problem stays in lists, with this mark. The status that mishap derives does not change."},
+	crash.MarkFixed: {one: "Fixed in a version", verb: "Mark", many: " as fixed", word: "marked fixed",
+		hint: "Enter the version that has the fix, for each release that has one. mishap says so if the problem is seen " +
+			"in that version or a later one."},
+	crash.MarkEmbargo: {one: "Embargo this problem", verb: "Embargo", word: "embargoed",
+		by: "Embargoed by ",
+		hint: "Use this for a suspected security issue. Everyone without the private right for the package sees nothing of " +
+			"an embargoed problem: no page, count, notice or search result. A bug created for it at TRACKER" +
+			" is private, and mishap adds nothing to its bugs.",
+		lift: "Everyone sees the problem again, with all its reports, notes and history. Its bugs at TRACKER" +
+			" do not change: to publish a private bug, change it there."},
+	crash.MarkHold: {one: "Hold this problem", verb: "Hold", word: "held", by: "Held by ",
+		hint: "While a problem is held, retention removes nothing of it: no reports, no private fields, no daily counts " +
+			"and no core dumps.",
+		lift: "Reports, private fields and core dumps that are too old will be removed within a day."},
 }
 
+// lifts reports whether the form lifts an embargo or a hold.
+func (p TriageForm) lifts() bool { return p.Kind.Restricts() && p.Replaces != nil }
+
 // Heading returns the title of the page.
-func (p TriageForm) Heading() string { return p.heading() }
+func (p TriageForm) Heading() string {
+	texts := kindTexts[p.Kind]
+	switch {
+	case p.Chosen:
+		return texts.verb + " " + crash.Counted(int64(len(p.Buckets)), "problem", "problems") + texts.many
+	case p.lifts():
+		return "Lift the " + string(p.Kind) + " of this problem"
+	}
+	return texts.one
+}
 
 func (p TriageForm) hint() string {
-	switch p.Kind {
-	case crash.MarkWontFix:
-		return "The problem stays in lists, with this mark. The status that mishap derives does not change."
-	case crash.MarkFixed:
-		return "Enter the version that has the fix, for each release that has one. mishap says so if the problem is seen " +
-			"in that version or a later one."
-	case crash.MarkMuted, crash.MarkEmbargo, crash.MarkHold:
+	if p.lifts() {
+		return strings.ReplaceAll(kindTexts[p.Kind].lift, "TRACKER", p.Tracker)
 	}
-	return "Lists hide a muted problem. It returns by itself, once, as soon as one of its conditions is met."
+	return strings.ReplaceAll(kindTexts[p.Kind].hint, "TRACKER", p.Tracker)
 }
 
 // warning says that one version is about to be recorded for several source packages, whose versions
@@ -184,10 +181,10 @@ const triageFormID = "triage-form"
 func (p TriageForm) form() layout.PostFormArgs {
 	form := layout.PostFormArgs{ID: "triage", CSRFToken: p.Shell.CSRFToken, Class: "triage-fields"}
 	if p.Chosen {
-		form.Action = chosenPath(p.Kind)
+		form.Action = "/problems/" + TriagePaths[p.Kind]
 		return form
 	}
-	form.Action = TriagePath(p.Kind, p.Buckets[0].ID)
+	form.Action = triagePath(p.Kind, p.Buckets[0].ID)
 	if !p.InDialog {
 		return form
 	}
@@ -209,17 +206,6 @@ const (
 	MutedShow = "show"
 	MutedOnly = "only"
 )
-
-func triageWord(k crash.MarkKind) string {
-	switch k {
-	case crash.MarkWontFix:
-		return "won’t fix"
-	case crash.MarkFixed:
-		return "marked fixed"
-	case crash.MarkMuted, crash.MarkEmbargo, crash.MarkHold:
-	}
-	return "muted"
-}
 
 // triageSentence describes an entry of the history after its word.
 func triageSentence(t crash.Mark) string {
