@@ -3,9 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"html"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -22,6 +20,7 @@ import (
 	"mishap/crash/grouping"
 	"mishap/crash/sizetest"
 	"mishap/db/dbtest"
+	"mishap/handlers/handlertest"
 )
 
 // screen records output, which tests can read while it is written.
@@ -123,21 +122,21 @@ func TestDemo(t *testing.T) {
 		}
 		s := signedIn(t, d)
 		wantNames(t, s)
-		wantStories(t, s)
-		if status := createFirst(t, s); status != http.StatusServiceUnavailable {
+		wantStories(t, d, s)
+		if status := createFirst(d, s); status != http.StatusServiceUnavailable {
 			t.Errorf("Create before the tracker is connected: got %d, want 503", status)
 		}
 		first := freshReport(d.reports, d.memory.SeedTime, d.memory.SeedTime)
-		waiting := pageOf(t, s, crash.BucketIDOf(grouping.SignatureOf(first.Fields()).Signature).Path())
+		waiting := s.Get(crash.BucketIDOf(grouping.SignatureOf(first.Fields()).Signature).Path()).Body
 		if !strings.Contains(waiting, `<a class="bug-connect" href="/admin/tracker">`) {
 			t.Errorf("page of a problem whose bug is waiting: got no link to connect the tracker in\n%s", waiting)
 		}
 		connect(t, s)
-		status := createFirst(t, s) // it was requested before, so it may be in progress
+		status := createFirst(d, s) // it was requested before, so it may be in progress
 		if status != http.StatusCreated && status != http.StatusOK && status != http.StatusAccepted {
 			t.Errorf("Create after connecting: got %d, want 200, 201 or 202", status)
 		}
-		wantStories(t, s)
+		wantStories(t, d, s)
 	})
 	sample, err := os.ReadFile(filepath.Join(data, "sample.bson"))
 	if err != nil {
@@ -159,11 +158,11 @@ func TestDemo(t *testing.T) {
 			t.Errorf("second greeting: got %q, want the same password", greeting)
 		}
 		s := signedIn(t, d)
-		if again := createFirst(t, s); again != http.StatusOK {
+		if again := createFirst(d, s); again != http.StatusOK {
 			t.Errorf("Create in the second run: got %d, want 200 for the bug of the first", again)
 		}
 		ingest := "http://" + variable(d.environ, "MISHAP_INGEST_LISTEN")
-		if _, err := answer(t.Context(), s.client, ingest+"/machine-1", sample); err != nil {
+		if _, err := answer(t.Context(), http.DefaultClient, ingest+"/machine-1", sample); err != nil {
 			t.Errorf("the sample, posted as the greeting says: got %v", err)
 		}
 	})
@@ -176,13 +175,6 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// demoVisitor is a person who is signed in to a demonstration.
-type demoVisitor struct {
-	*visitor
-
-	demo *demo
-}
-
 // pages returns the address of the pages.
 func (d *demo) pages() string {
 	_, port, _ := strings.Cut(variable(d.environ, "MISHAP_LISTEN"), ":")
@@ -190,17 +182,15 @@ func (d *demo) pages() string {
 }
 
 // signedIn signs in with the account of the greeting.
-func signedIn(t *testing.T, d *demo) *demoVisitor {
+func signedIn(t *testing.T, d *demo) *handlertest.Client {
 	t.Helper()
-	v := newVisitor(d.pages())
-	if err := v.signIn(t.Context(), d.memory.Password); err != nil {
-		t.Fatal(err)
-	}
-	return &demoVisitor{v, d}
+	c := handlertest.NewClient(t, d.pages())
+	c.Post("/login", url.Values{"username": {demoAccount}, "password": {d.memory.Password}}).Want(http.StatusSeeOther)
+	return c
 }
 
 // wantNames waits until the native crash has its function names: its problem leads to another one.
-func wantNames(t *testing.T, s *demoVisitor) {
+func wantNames(t *testing.T, s *handlertest.Client) {
 	t.Helper()
 	_, path, err := nativeCrash(time.Now())
 	if err != nil {
@@ -211,9 +201,9 @@ func wantNames(t *testing.T, s *demoVisitor) {
 	var moved []string
 	for moved == nil {
 		<-tick.C
-		moved = movedTo.FindStringSubmatch(pageOf(t, s, path))
+		moved = movedTo.FindStringSubmatch(s.Get(path).Body)
 	}
-	if page := pageOf(t, s, html.UnescapeString(moved[1])); !strings.Contains(page, "crashed with SIGSEGV in level_at()") {
+	if page := s.Get(html.UnescapeString(moved[1])).Body; !strings.Contains(page, "crashed with SIGSEGV in level_at()") {
 		t.Errorf("the problem with names: got\n%s", page)
 	}
 }
@@ -222,11 +212,11 @@ func wantNames(t *testing.T, s *demoVisitor) {
 var movedTo = regexp.MustCompile(`<a href="(/problem/[^"]+)">See Other`)
 
 // wantStories checks that there is a bug for each status that a problem with a bug can have.
-func wantStories(t *testing.T, s *demoVisitor) {
+func wantStories(t *testing.T, d *demo, s *handlertest.Client) {
 	t.Helper()
 	words := map[crash.StateWord]bool{}
-	for _, story := range stories(s.demo.memory.SeedTime) {
-		page := pageOf(t, s, story.bucket().Path())
+	for _, story := range stories(d.memory.SeedTime) {
+		page := s.Get(story.bucket().Path()).Body
 		cell := regexp.MustCompile(`class="verdict verdict-status-([a-z-]+)"`).FindStringSubmatch(page)
 		if cell == nil || cell[1] != string(story.word) {
 			t.Errorf("%s: got the state %q, want %q", story.name, cell, story.word)
@@ -250,21 +240,11 @@ func wantStories(t *testing.T, s *demoVisitor) {
 	}
 }
 
-func pageOf(t *testing.T, s *demoVisitor, path string) string {
-	t.Helper()
-	page, err := s.fetch(t.Context(), path, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(page)
-}
-
 // connect follows the steps of the greeting.
-func connect(t *testing.T, s *demoVisitor) {
+func connect(t *testing.T, s *handlertest.Client) {
 	t.Helper()
-	press(t, s, s.url+"/admin/tracker/request-token",
-		url.Values{"csrf_token": {csrfField.FindStringSubmatch(pageOf(t, s, "/admin/tracker"))[1]}})
-	steps := pageOf(t, s, "/admin/tracker")
+	s.Post("/admin/tracker/request-token", nil).Want(http.StatusSeeOther)
+	steps := s.Get("/admin/tracker").Body
 	link := regexp.MustCompile(`id="authorize"[^>]* href="([^"]*)"`).FindStringSubmatch(steps)
 	if link == nil {
 		t.Fatalf("got no link to the tracker's page in\n%s", steps)
@@ -273,65 +253,22 @@ func connect(t *testing.T, s *demoVisitor) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	press(t, s, authorise.String(), url.Values{"oauth_token": authorise.Query()["oauth_token"],
+	answer, err := http.PostForm(authorise.String(), url.Values{"oauth_token": authorise.Query()["oauth_token"],
 		"field.actions.WRITE_PUBLIC": {"yes"}})
-	press(t, s, s.url+"/admin/tracker/access-token", url.Values{"csrf_token": {csrfField.FindStringSubmatch(steps)[1]}})
-	if page := pageOf(t, s, "/admin/tracker"); !strings.Contains(page, "practice-person") {
+	if err != nil || answer.Body.Close() != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("authorise: got %v, %v", answer, err)
+	}
+	s.Post("/admin/tracker/access-token", nil).Want(http.StatusSeeOther)
+	if page := s.Get("/admin/tracker").Body; !strings.Contains(page, "practice-person") {
 		t.Fatalf("not connected:\n%s", page)
 	}
 }
 
-// press submits a form. The answer must be a redirect or a page.
-func press(t *testing.T, s *demoVisitor, address string, form url.Values) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(form.Encode()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	req.Header.Set("Referer", s.url+"/admin/tracker")
-	if status, body := send(t, s, req); status != http.StatusOK && status != http.StatusSeeOther {
-		t.Fatalf("%s: got %d\n%s", address, status, body)
-	}
-}
-
-func send(t *testing.T, s *demoVisitor, req *http.Request) (status int, body string) {
-	t.Helper()
-	resp, err := s.client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close() //nolint:errcheck // read to its end below
-	answer, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(answer)
-}
-
 // createFirst clicks Create for the problem of the sample report and returns the status.
-func createFirst(t *testing.T, s *demoVisitor) int {
-	t.Helper()
-	fresh := freshReport(s.demo.reports, s.demo.memory.SeedTime, s.demo.memory.SeedTime)
-	body, err := json.Marshal(
-		map[string]string{"signature": url.PathEscape(grouping.SignatureOf(fresh.Fields()).Signature)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/api/1.0/create-bug-report/",
-		bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range s.client.Jar.Cookies(req.URL) {
-		if c.Name == "csrftoken" {
-			req.Header.Set("X-CSRFToken", c.Value)
-		}
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Referer", s.url+"/")
-	status, _ := send(t, s, req)
-	return status
+func createFirst(d *demo, s *handlertest.Client) int {
+	fresh := freshReport(d.reports, d.memory.SeedTime, d.memory.SeedTime)
+	signature := url.PathEscape(grouping.SignatureOf(fresh.Fields()).Signature)
+	return s.PostJSON("/api/1.0/create-bug-report/", map[string]string{"signature": signature}).Status
 }
 
 // TestDemoConfigFollowsTheTracker checks that the configuration file has the present port of the

@@ -72,13 +72,11 @@ func TestMoreAlerts(t *testing.T) {
 	mustRun(t, environ, "user", "add", "tess", "--role=triager", "--password-stdin")
 	mustRun(t, environ, "import", crashFile)
 	const signature = "/usr/bin/tidewatch:11:tide_parse_row:tide_load:on_open_clicked:__libc_start_call_main:_start"
-	person := newScript(t, "http://"+m.address["listen"], "tess")
+	person := signIn(t, "http://"+m.address["listen"], "tess")
 	if status := m.post("machine-1"); status != http.StatusOK {
 		t.Fatalf("report: got status %d, want %d", status, http.StatusOK)
 	}
-	if status, body := person.create(signature); status != http.StatusCreated {
-		t.Fatalf("create: got %d, %s", status, body)
-	}
+	create(person, signature).Want(http.StatusCreated)
 
 	for panel, queries := range dashboardQueries(t) {
 		for _, q := range queries {
@@ -90,7 +88,7 @@ func TestMoreAlerts(t *testing.T) {
 	m.quiet("MishapDiskFullSoon") // other programs may be writing to this disk
 
 	tr.Revoke(token.Token)
-	_, _ = person.create(grouping.SignatureOf(crashtest.GoPanic().Fields()).Signature) // the alert is the result
+	create(person, grouping.SignatureOf(crashtest.GoPanic().Fields()).Signature) // the alert is the result
 	m.fires("MishapTrackerParked")
 	m.shows("tracker", crash.HealthFailure)
 

@@ -116,14 +116,14 @@ func TestEraseMachine(t *testing.T) {
 	}
 	store := dbtest.Open(t, url)
 	dbtest.AddUser(t, store, "ada", crash.RoleAdmin, testPassword)
-	ada := newScript(t, "http://"+addresses["listen"], "ada")
+	ada := signIn(t, "http://"+addresses["listen"], "ada")
 	pages := []string{"/?period=year", "/problems.csv?period=year", "/search.csv?q=" + secret[:4], "/admin/erasures",
 		"/admin/audit",
 		"/user/" + machine + ".csv", "/api/1.0/most-common-problems/?limit=100",
 		"/api/1.0/reports-for-system/?system=" + machine}
 	tracesOn := func() (found []string) {
 		for _, page := range pages {
-			_, body := ada.send(http.MethodGet, page, "", "")
+			body := ada.Get(page).Body
 			// The answer of a page may name the machine that its address names, in links to itself.
 			if strings.Contains(body, secret) || strings.Contains(strings.ReplaceAll(body, page, ""), machine) {
 				found = append(found, page)

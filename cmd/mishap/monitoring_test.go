@@ -329,10 +329,8 @@ func TestTraces(t *testing.T) {
 
 	report := crashtest.Native(crashtest.Set("Acme", "inwendig"), crashtest.Set("ProcCmdline", "vault --key inwendig"))
 	bucket := in.report("inwendig-machine", report)
-	s := newScript(t, in.url, "tess")
-	if status, body := s.create(in.bucket(bucket).Signature); status != http.StatusCreated {
-		t.Fatalf("create: got status %d, %s", status, body)
-	}
+	s := signIn(t, in.url, "tess")
+	create(s, in.bucket(bucket).Signature).Want(http.StatusCreated)
 	in.get(in.url+"/?q=inwendig&package=inwendig", http.StatusOK)
 	in.get(in.url+"/inwendig?inwendig=1", http.StatusNotFound)
 	in.get(in.url+"/unsubscribe/inwendig", http.StatusNotFound)
@@ -356,7 +354,7 @@ func TestTraces(t *testing.T) {
 	defer spans.mu.Unlock()
 	bug := in.bucket(bucket)
 	for _, private := range []string{"inwendig", bug.Signature, bug.Title, "select ", "insert ", "ws.op",
-		"oauth", "unsubscribe/inw", s.token(), "tess"} {
+		"oauth", "unsubscribe/inw", s.Cookie("csrftoken"), "tess"} {
 		if bytes.Contains(spans.raw.Bytes(), []byte(private)) {
 			t.Errorf("the spans contain %q", private)
 		}

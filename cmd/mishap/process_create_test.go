@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"net/http"
-	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/mail"
@@ -31,80 +29,22 @@ import (
 	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/db/people"
+	"mishap/handlers/handlertest"
 	"mishap/notify/mail/mailtest"
 	"mishap/tracker/trackertest"
 )
 
-// script is a signed-in program that uses the JSON API, like scripts of the old site.
-type script struct {
-	t    *testing.T
-	base *url.URL
-	http *http.Client
-}
-
-func newScript(t *testing.T, base, name string) *script {
+// signIn returns a client that is signed in to the pages at an address.
+func signIn(t *testing.T, base, name string) *handlertest.Client {
 	t.Helper()
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	u, err := url.Parse(base)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &script{t: t, base: u,
-		http: &http.Client{Jar: jar, CheckRedirect: func(*http.Request,
-			[]*http.Request) error {
-			return http.ErrUseLastResponse
-		}}}
-	s.send(http.MethodGet, "/login", "", "")
-	form := url.Values{"username": {name}, "password": {testPassword}, "csrf_token": {s.token()}}
-	if status, _ := s.send(http.MethodPost, "/login", "application/x-www-form-urlencoded",
-		form.Encode()); status != http.StatusSeeOther {
-		t.Fatalf("sign in: got status %d, want %d", status, http.StatusSeeOther)
-	}
-	return s
+	c := handlertest.NewClient(t, base)
+	c.Post("/login", url.Values{"username": {name}, "password": {testPassword}}).Want(http.StatusSeeOther)
+	return c
 }
 
-func (s *script) token() string {
-	for _, c := range s.http.Jar.Cookies(s.base) {
-		if c.Name == "csrftoken" {
-			return c.Value
-		}
-	}
-	return ""
-}
-
-// send sends a request. It returns status 0 if there is no answer.
-func (s *script) send(method, path, media, body string) (int, string) {
-	req, err := http.NewRequestWithContext(context.WithoutCancel(s.t.Context()), method, s.base.String()+path,
-		strings.NewReader(body))
-	if err != nil {
-		return 0, err.Error()
-	}
-	if body != "" {
-		req.Header.Set("Content-Type", media)
-		req.Header.Set("X-CSRFToken", s.token())
-		req.Header.Set("Referer", s.base.String()+"/")
-	}
-	resp, err := s.http.Do(req)
-	if err != nil {
-		return 0, err.Error()
-	}
-	defer resp.Body.Close() //nolint:errcheck // read below
-	var read bytes.Buffer
-	if _, err := read.ReadFrom(resp.Body); err != nil {
-		return 0, err.Error()
-	}
-	return resp.StatusCode, read.String()
-}
-
-func (s *script) create(signature string) (int, string) {
-	body, err := json.Marshal(map[string]string{"signature": signature})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return s.send(http.MethodPost, "/api/1.0/create-bug-report/?format=json", "application/json", string(body))
+// create requests a bug for a problem, as scripts of the old site do.
+func create(c *handlertest.Client, signature string) *handlertest.Answer {
+	return c.PostJSON("/api/1.0/create-bug-report/?format=json", map[string]string{"signature": signature})
 }
 
 // prepared is a database with one problem and a triager, and the environment of instances that use
@@ -162,19 +102,28 @@ func TestKillDuringCreate(t *testing.T) {
 			p := prepare(t, "MISHAP_TRACKER_SETTLE_SECONDS=1", "MISHAP_TRACKER_TIMEOUT_SECONDS=60")
 			p.tracker.Fail(trackertest.OpCreate, fault)
 			server, addresses := serveProcess(t, p.environ)
-			s := newScript(t, "http://"+addresses["listen"], "tess")
-			var click sync.WaitGroup
-			click.Go(func() { s.create(p.signature) })
+			s := signIn(t, "http://"+addresses["listen"], "tess")
+			click, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/api/1.0/create-bug-report/",
+				strings.NewReader(fmt.Sprintf(`{"signature": %q}`, p.signature)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			click.Header = http.Header{"Content-Type": {"application/json"}, "Referer": {s.URL + "/"},
+				"X-CSRFToken": {s.Cookie("csrftoken")}}
+			var clicking sync.WaitGroup
+			clicking.Go(func() {
+				if answer, err := s.Try(click); err == nil {
+					t.Errorf("a killed server: got %+v, want no answer", answer)
+				}
+			})
 			eventually(t, "the tracker is asked", func() bool { return len(p.tracker.Requests(trackertest.OpCreate)) > 0 })
 			server.kill()
-			click.Wait()
+			clicking.Wait()
 
 			server, addresses = serveProcess(t, p.environ)
 			p.linked(t)
-			s = newScript(t, "http://"+addresses["listen"], "tess")
-			if status, body := s.create(p.signature); status != http.StatusOK || !strings.Contains(body, `"state":"filed"`) {
-				t.Errorf("Create afterwards: got %d and %q, want 200 and the bug", status, body)
-			}
+			answer := create(signIn(t, "http://"+addresses["listen"], "tess"), p.signature).Want(http.StatusOK)
+			wantTexts(t, answer.Body, `"state":"filed"`)
 			server.stops()
 			checkHidden(t, server.said.String(), p.environ)
 		})

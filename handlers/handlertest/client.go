@@ -144,19 +144,25 @@ var transport = func() *http.Transport {
 // Do sends a request with the client's cookies.
 func (c *Client) Do(req *http.Request) *Answer {
 	c.t.Helper()
+	a, err := c.Try(req)
+	if err != nil {
+		c.t.Fatalf("%s %s: %v", req.Method, req.URL.Path, err)
+	}
+	return a
+}
+
+// Try is Do for a server that may not answer.
+func (c *Client) Try(req *http.Request) (*Answer, error) {
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	hc := &http.Client{Jar: c.jar, CheckRedirect: stay, Transport: transport}
 	res, err := hc.Do(req)
 	if err != nil {
-		c.t.Fatalf("%s %s: %v", req.Method, req.URL.Path, err)
+		return nil, err
 	}
 	defer func() { _ = res.Body.Close() }()
 	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		c.t.Fatalf("%s %s: %v", req.Method, req.URL.Path, err)
-	}
 	return &Answer{Status: res.StatusCode, Header: res.Header, Body: string(body),
-		what: req.Method + " " + req.URL.RequestURI(), t: c.t}
+		what: req.Method + " " + req.URL.RequestURI(), t: c.t}, err
 }
 
 // Answer is the answer to a request.
