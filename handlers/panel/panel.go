@@ -402,15 +402,7 @@ func (s *Panel) HasBug(r *http.Request, id crash.BucketID, number int64) (bool, 
 		return false, nil
 	}
 	bugs, err := s.Bugs.BucketBugs(r.Context(), id)
-	if err != nil {
-		return false, err
-	}
-	for _, b := range bugs {
-		if b.Number == number {
-			return true, nil
-		}
-	}
-	return false, nil
+	return slices.ContainsFunc(bugs, func(b crash.Bug) bool { return b.Number == number }), err
 }
 
 // RefreshStaleBugs requests that states of bugs older than the given age are read again soon. It

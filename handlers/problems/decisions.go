@@ -499,10 +499,10 @@ func hideProblem(page *view.ProblemPage) {
 }
 
 // hideProblems returns a redacted copy of a list of problems, which may be cached.
-func hideProblems(list []view.PackageProblem) []view.PackageProblem {
+func hideProblems(list []view.ListRow) []view.ListRow {
 	list = slices.Clone(list)
 	for i := range list {
-		list[i].Bucket, list[i].Package = privacy.RedactBucket(list[i].Bucket), privacy.RedactLabel(list[i].Package)
+		list[i].Problem = &crash.Problem{Bucket: new(privacy.RedactBucket(*list[i].Bucket)), Count: list[i].Count}
 	}
 	return list
 }

@@ -53,7 +53,8 @@ type exportedList struct {
 	title  string
 	path   string // path of the page, with its query
 	filter index.Filter
-	match  func(*index.Problem) bool // nil selects all
+	match  func(*index.Problem) bool                                // nil selects all
+	rows   func(context.Context, *index.Index) ([]index.Row, error) // instead of filter and match; nil: these count
 	// private names what the list depends on besides public data; see export.Exporter.Export.
 	private string
 }
@@ -67,6 +68,11 @@ func (s *Lists) exportList(w http.ResponseWriter, r *http.Request, format string
 			return export.Table{}, err
 		}
 		rows, _ := b.All(list.filter, list.match)
+		if list.rows != nil {
+			if rows, err = list.rows(ctx, b); err != nil {
+				return export.Table{}, err
+			}
+		}
 		if format == "atom" {
 			rows = rows[:min(len(rows), export.MaxFeed)]
 		}
@@ -309,37 +315,21 @@ func dayText(day time.Time) string {
 
 // exportBug sends the problems that have a bug as a file or feed.
 func (s *Lists) exportBug(w http.ResponseWriter, r *http.Request, number int64, format string) error {
-	return s.exporter.Export(w, r, format, "", func(ctx context.Context) (export.Table, error) {
+	bug := strconv.FormatInt(number, 10)
+	list := exportedList{title: "Problems of bug " + bug, path: "/bug/" + bug}
+	list.rows = func(ctx context.Context, b *index.Index) ([]index.Row, error) {
 		buckets, err := s.Bugs.BucketsOfBug(ctx, number)
-		if err != nil {
-			return export.Table{}, err
-		}
-		b, err := s.Store.IndexWithStates(ctx)
-		if err != nil {
-			return export.Table{}, err
-		}
-		rising := b.Rising(index.DayOf(s.web.Now()))
-		signedIn := web.CurrentUser(r).Role.Allows(crash.RoleViewer)
-		path := "/bug/" + strconv.FormatInt(number, 10)
-		title := "Problems of bug " + strconv.FormatInt(number, 10)
-		rows := func(yield func(export.Row, error) bool) {
-			for _, bucket := range buckets {
-				bucket := s.web.SeenBucket(r, bucket)
-				p, ok := b.Problem(bucket.ID)
-				if !ok { // none of its reports is counted
-					p = &index.Problem{Bucket: &index.Bucket{
-						ID: bucket.ID, Signature: bucket.Signature, Title: bucket.Title,
-					}}
-				}
-				row := web.SeenRow(r, index.Row{Problem: p, Facts: p.Facts, Count: p.Reports})
-				_, rises := rising[p.ID]
-				if !yield(s.problemRow(row, bucket.Signature, rises, signedIn), nil) {
-					return
-				}
+		rows := make([]index.Row, len(buckets))
+		for i, bucket := range buckets {
+			p, ok := b.Problem(bucket.ID)
+			if !ok { // none of its reports is counted
+				p = &index.Problem{Bucket: &index.Bucket{ID: bucket.ID, Signature: bucket.Signature, Title: bucket.Title}}
 			}
+			rows[i] = index.Row{Problem: p, Facts: p.Facts, Count: p.Reports}
 		}
-		return export.Table{Title: title, Path: path, Columns: problemColumns, Rows: rows}, nil
-	})
+		return rows, err
+	}
+	return s.exportList(w, r, format, list)
 }
 
 var (

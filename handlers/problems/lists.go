@@ -455,12 +455,6 @@ func readMuted(q url.Values) (string, error) {
 	return m, nil
 }
 
-// mutedInFile reads what a file does with muted problems.
-func mutedInFile(r *http.Request) (index.MutedChoice, error) {
-	m, err := readMuted(r.URL.Query())
-	return view.ListChoice{ShowMuted: m}.MutedFilter(), err
-}
-
 // readDay parses "2026-05-18" or "20260518", and returns the zero time for an empty text.
 func readDay(name, text string) (time.Time, error) {
 	if text == "" {

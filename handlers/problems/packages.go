@@ -53,14 +53,7 @@ func (s *Lists) ShowPackage(w http.ResponseWriter, r *http.Request) error {
 	since, until := s.web.LastDays(packageDays)
 	filter := index.Filter{Since: index.DayOf(since), Until: index.DayOf(until), Package: name, Muted: index.MutedHidden}
 	if format != "" {
-		if filter.Muted, err = mutedInFile(r); err != nil {
-			return err
-		}
-		if format == "atom" {
-			filter.Sort = index.ByFirst // a feed lists the newest problems
-		}
-		list := exportedList{title: "Problems of " + name, path: view.PackagePath(name), filter: filter}
-		return s.exportList(w, r, format, list)
+		return s.exportOf(w, r, format, exportedList{title: problemsOf(name), path: view.PackagePath(name), filter: filter})
 	}
 	page, err := web.CachedFacts(s.web, r, name, func(r *http.Request) (view.PackagePage, error) {
 		return s.readPackage(r, name, filter)
@@ -100,17 +93,17 @@ func (s *Lists) countCompared(r *http.Request, c *view.Comparison, filter index.
 	if err != nil {
 		return err
 	}
-	count := func(rows []view.PackageProblem, v *view.PackageVersion) {
+	count := func(rows []view.ListRow, v *view.PackageVersion) {
 		of := index.Filter{Release: v.Release, Version: v.Version}
 		for i := range rows {
-			rows[i].Count = 0
-			if p, ok := b.Problem(rows[i].Bucket.ID); ok {
+			rows[i].Problem = &crash.Problem{Bucket: rows[i].Bucket} // the other one is cached
+			if p, ok := b.Problem(rows[i].ID); ok {
 				for _, n := range b.Days(p, of, filter.Since, filter.Until) {
 					rows[i].Count += n
 				}
 			}
 		}
-		slices.SortStableFunc(rows, func(a, b view.PackageProblem) int { return cmp.Compare(b.Count, a.Count) })
+		slices.SortStableFunc(rows, func(a, b view.ListRow) int { return cmp.Compare(b.Count, a.Count) })
 	}
 	count(c.New, c.Newer)
 	count(c.Gone, c.Older)
@@ -166,10 +159,10 @@ func (s *Lists) readPackage(r *http.Request, name string, filter index.Filter) (
 
 // addBugCells returns a copy of rows, which are cached, with the bug cells that the user sees. table
 // distinguishes the cells of lists on one page that contain the same problem.
-func (s *Lists) addBugCells(r *http.Request, rows []view.PackageProblem, table string) ([]view.PackageProblem, error) {
+func (s *Lists) addBugCells(r *http.Request, rows []view.ListRow, table string) ([]view.ListRow, error) {
 	counts := make([]crash.ProblemCursor, len(rows))
 	for i := range rows {
-		counts[i].ID = rows[i].Bucket.ID
+		counts[i].ID = rows[i].ID
 	}
 	problems, err := s.panel.ListedProblems(r, counts)
 	if err != nil {
@@ -188,27 +181,25 @@ func (s *Lists) addBugCells(r *http.Request, rows []view.PackageProblem, table s
 	s.panel.RefreshStaleBugs(r, panel.StaleOnList, bugs...)
 	rows = slices.Clone(rows)
 	for i := range rows {
-		rows[i].Bug = cells[rows[i].Bucket.ID]
+		rows[i].Bug = cells[rows[i].ID]
 	}
 	return rows, nil
 }
 
 // packageProblem returns a row of a short list.
-func packageProblem(b *index.Index, filter index.Filter, row index.Row) view.PackageProblem {
+func packageProblem(b *index.Index, filter index.Filter, row index.Row) view.ListRow {
 	p := namedProblem(row)
 	p.Spark = layout.NewSparkline(b.Days(row.Problem, filter, filter.Until-sparkDays+1, filter.Until), filter.Until.Time())
 	return p
 }
 
 // namedProblem returns a row of a short list without its sparkline.
-func namedProblem(row index.Row) view.PackageProblem {
-	return view.PackageProblem{
-		Bucket: crash.Bucket{
-			ID: row.ID, Signature: row.Signature, Rule: row.Rule, Provisional: row.Provisional, ProblemType: row.Type,
-			Title: row.Title, Name: row.Name, Executable: row.Executable, Package: row.Package, SourcePackage: row.Source,
-		},
-		First: row.First(), Last: row.Last(), Count: row.Count, Package: row.Package,
+func namedProblem(row index.Row) view.ListRow {
+	b := crash.Bucket{
+		ID: row.ID, Signature: row.Signature, Rule: row.Rule, Provisional: row.Provisional, ProblemType: row.Type,
+		Title: row.Title, Name: row.Name, Executable: row.Executable, Package: row.Package, SourcePackage: row.Source,
 	}
+	return view.ListRow{Problem: &crash.Problem{Bucket: &b, Count: row.Count}, First: row.First(), Last: row.Last()}
 }
 
 // packageVersions compares the newest versions of a binary package: their rates, and the
@@ -234,7 +225,7 @@ func (s *Lists) packageVersions(r *http.Request, name string, rows []index.Row) 
 		release crash.Release
 		version string
 	}
-	lowest, highest := map[versionIn][]view.PackageProblem{}, map[versionIn][]view.PackageProblem{}
+	lowest, highest := map[versionIn][]view.ListRow{}, map[versionIn][]view.ListRow{}
 	for _, row := range rows {
 		if row.Package != name {
 			continue
@@ -258,6 +249,19 @@ func (s *Lists) packageVersions(r *http.Request, name string, rows []index.Row) 
 		}
 	}
 	return versions, nil
+}
+
+// exportOf sends the problems of a package or a release. A feed lists the newest ones.
+func (s *Lists) exportOf(w http.ResponseWriter, r *http.Request, format string, list exportedList) error {
+	muted, err := readMuted(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	list.filter.Muted = view.ListChoice{ShowMuted: muted}.MutedFilter()
+	if format == "atom" {
+		list.filter.Sort = index.ByFirst
+	}
+	return s.exportList(w, r, format, list)
 }
 
 // problemsOf is the title of the files and feeds of a package or a release.
@@ -288,14 +292,8 @@ func (s *Lists) ShowRelease(w http.ResponseWriter, r *http.Request) error {
 	since, until := s.web.LastDays(releaseDays)
 	filter := index.Filter{Since: index.DayOf(since), Until: index.DayOf(until), Release: release}
 	if format != "" {
-		if filter.Muted, err = mutedInFile(r); err != nil {
-			return err
-		}
-		if format == "atom" {
-			filter.Sort = index.ByFirst // a feed lists the newest problems
-		}
-		list := exportedList{title: "Problems of " + name, path: view.ReleasePath(release), filter: filter}
-		return s.exportList(w, r, format, list)
+		list := exportedList{title: problemsOf(name), path: view.ReleasePath(release), filter: filter}
+		return s.exportOf(w, r, format, list)
 	}
 	page, err := web.CachedFacts(s.web, r, name, func(r *http.Request) (view.ReleasePage, error) {
 		return s.readRelease(r, release, filter)
@@ -303,7 +301,7 @@ func (s *Lists) ShowRelease(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	for table, rows := range map[string]*[]view.PackageProblem{
+	for table, rows := range map[string]*[]view.ListRow{
 		"": &page.Worst, "regressions": &page.Regressions, "new": &page.New,
 	} {
 		if *rows, err = s.addBugCells(r, *rows, table); err != nil {

@@ -659,12 +659,7 @@ func (s *choices) readOrigin(r *http.Request) (*origin, error) {
 
 // readListOrigin reads the choice and the query of a list of problems.
 func (s *choices) readListOrigin(r *http.Request, l *origin, u *url.URL) (*origin, error) {
-	values := u.Query()
-	search := ""
-	if u.Path == layout.PathSearch {
-		search = strings.TrimSpace(values.Get("q"))
-		setSearchPeriod(values)
-	}
+	values, search := readAddress(u)
 	choice, err := s.readChoice(r, values)
 	switch {
 	case crash.KindOf(err) == crash.Invalid:

@@ -95,16 +95,8 @@ func searchText(r *http.Request) (string, error) {
 	return text, nil
 }
 
-// searchChoice returns the choice of a search. The default period is the past year.
-func (s *Lists) searchChoice(r *http.Request, text string) (view.ListChoice, error) {
-	values := r.URL.Query()
-	setSearchPeriod(values)
-	choice, err := s.choices.readChoice(r, values)
-	choice.Query = text
-	return choice, err
-}
-
-// searchPageChoice is like searchChoice for a page, which ignores invalid values.
+// searchPageChoice returns the choice of the page of a search, which ignores invalid values. The default period
+// is the past year.
 func (s *Lists) searchPageChoice(r *http.Request, text string) (
 	choice view.ListChoice, cursor *index.Cursor, ignored []string, err error,
 ) {
@@ -120,6 +112,16 @@ func setSearchPeriod(values url.Values) {
 	if !values.Has("period") && !values.Has("from") && !values.Has("to") {
 		values.Set("period", string(crash.PeriodYear))
 	}
+}
+
+// readAddress returns the parameters of the address of a list, and its query, which is empty on the front page.
+func readAddress(u *url.URL) (values url.Values, search string) {
+	values = u.Query()
+	if u.Path == layout.PathSearch {
+		search = strings.TrimSpace(values.Get("q"))
+		setSearchPeriod(values)
+	}
+	return values, search
 }
 
 // searchList returns the problems that match a query.
@@ -148,10 +150,13 @@ func (s *Lists) ExportSearch(w http.ResponseWriter, r *http.Request, format stri
 	if err != nil {
 		return err
 	}
-	choice, err := s.searchChoice(r, text)
+	values := r.URL.Query()
+	setSearchPeriod(values)
+	choice, err := s.choices.readChoice(r, values)
 	if err != nil {
 		return err
 	}
+	choice.Query = text
 	_, filter, _, err := s.choices.listFilter(r.Context(), choice)
 	if err != nil {
 		return err
@@ -366,11 +371,7 @@ func (s *Searches) Read(ctx context.Context, path string) (f index.Filter, q ind
 	if err != nil {
 		return f, q, false, nil //nolint:nilerr // nobody can see such a list
 	}
-	values, search := address.Query(), ""
-	if address.Path == layout.PathSearch {
-		search = strings.TrimSpace(values.Get("q"))
-		setSearchPeriod(values)
-	}
+	values, search := readAddress(address)
 	choice, err := readFilters(values)
 	if err == nil {
 		q, err = index.ParseQuery(search)
@@ -514,19 +515,13 @@ func listPath(path string) (string, error) {
 	if err != nil || u.IsAbs() || u.Host != "" || u.Path != "/" && u.Path != layout.PathSearch {
 		return "", errSearchPath
 	}
-	values := u.Query()
-	if u.Path == layout.PathSearch {
-		setSearchPeriod(values)
-	}
+	values, search := readAddress(u)
 	choice, err := readFilters(values)
 	if err != nil {
 		return "", err
 	}
-	if u.Path == layout.PathSearch {
-		choice.Query = strings.TrimSpace(values.Get("q"))
-		if choice.Query == "" {
-			return "", errSearchPath
-		}
+	if choice.Query = search; search == "" && u.Path == layout.PathSearch {
+		return "", errSearchPath
 	}
 	if path = choice.URL(); len(path) > maxListPath {
 		return "", errSearchPath

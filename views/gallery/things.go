@@ -87,14 +87,14 @@ func reportList() problemsview.ReportList {
 }
 
 // named returns n problems of a package, for a table of the page.
-func named(n int, table string) []problemsview.PackageProblem {
-	all := make([]problemsview.PackageProblem, n)
+func named(n int, table string) []problemsview.ListRow {
+	all := make([]problemsview.ListRow, n)
 	for i := range all {
 		b := bucket(i)
-		all[i] = problemsview.PackageProblem{Bucket: b, First: b.First(), Last: b.Last(), Count: int64(n - i),
-			Package: "tidewatch",
-			Spark:   layout.NewSparkline([]int64{0, 2, 1, int64(i), 5}, now),
-			Bug:     bugsview.BugPart{Bucket: b.ID, Copy: table}}
+		all[i] = problemsview.ListRow{Problem: &crash.Problem{Bucket: &b, Count: int64(n - i)},
+			First: b.First(), Last: b.Last(),
+			Spark: layout.NewSparkline([]int64{0, 2, 1, int64(i), 5}, now),
+			Bug:   bugsview.BugPart{Bucket: b.ID, Copy: table}}
 		if i%2 == 1 {
 			all[i].Bug = bugsview.BugPart{
 				Bucket: b.ID, Copy: table, State: bugsview.BugLinked,

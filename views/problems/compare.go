@@ -139,8 +139,8 @@ const noDifferenceBegin = "The stacks are the same: "
 type Comparison struct {
 	A, B   *PackageVersion // nil: fewer than two versions
 	Ratio  stats.RateRatio // of A to B
-	New    []PackageProblem
-	Gone   []PackageProblem
+	New    []ListRow
+	Gone   []ListRow
 	Newer  *PackageVersion // A or B: the one that New and Gone are about; nil: the releases differ
 	Older  *PackageVersion
 	Notice string // why it shows other versions than those asked for
@@ -201,7 +201,7 @@ func (p PackagePage) before(v *PackageVersion) *PackageVersion {
 
 // changes returns the problems that appeared and disappeared in the versions above older, up to and
 // including newer.
-func (p PackagePage) changes(newer, older *PackageVersion) (appeared, gone []PackageProblem) {
+func (p PackagePage) changes(newer, older *PackageVersion) (appeared, gone []ListRow) {
 	within := false
 	for i := range p.Versions {
 		v := &p.Versions[i]
@@ -218,12 +218,12 @@ func (p PackagePage) changes(newer, older *PackageVersion) (appeared, gone []Pac
 }
 
 // without returns the problems of all that are not among others.
-func without(all, others []PackageProblem) []PackageProblem {
+func without(all, others []ListRow) []ListRow {
 	known := map[crash.BucketID]bool{}
 	for _, p := range others {
 		known[p.Bucket.ID] = true
 	}
-	var rest []PackageProblem
+	var rest []ListRow
 	for _, p := range all {
 		if !known[p.Bucket.ID] {
 			rest = append(rest, p)

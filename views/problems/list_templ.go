@@ -2322,7 +2322,7 @@ func bar(part, whole int64) templ.Component {
 }
 
 // problemTable renders a short list of problems on the page of a package or release.
-func problemTable(rows []PackageProblem, shell layout.Shell) templ.Component {
+func problemTable(rows []ListRow, shell layout.Shell) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -2377,7 +2377,7 @@ func problemTable(rows []PackageProblem, shell layout.Shell) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = problemCell(&rows[i].Bucket, rows[i].Bucket.ID.Path(), nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = problemCell(rows[i].Bucket, rows[i].Bucket.ID.Path(), nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

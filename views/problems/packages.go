@@ -10,7 +10,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/index"
 	"mishap/crash/stats"
-	"mishap/views/bugs"
 	"mishap/views/layout"
 )
 
@@ -30,9 +29,9 @@ type PackagePage struct {
 	Follow   FollowPart // for signed-in people
 	Binaries []string   // other packages of the same source, and of the same name
 	Chart    Chart
-	Problems []PackageProblem // in decreasing order of reports
-	More     int64            // number of problems that are not shown
-	Hidden   int64            // number of muted problems, which are not shown
+	Problems []ListRow // in decreasing order of reports
+	More     int64     // number of problems that are not shown
+	Hidden   int64     // number of muted problems, which are not shown
 	Versions []PackageVersion
 
 	Comparison Comparison // of two of the versions
@@ -42,9 +41,9 @@ type PackagePage struct {
 // PackageVersion is one version of a package, with the problems that are new in it, or gone.
 type PackageVersion struct {
 	stats.VersionRate
-	New  []PackageProblem // problems that no earlier version in the release has
-	Gone []PackageProblem // problems that the previous version has, but none from this one on in the release
-	Old  bool             // the release has an earlier version
+	New  []ListRow // problems that no earlier version in the release has
+	Gone []ListRow // problems that the previous version has, but none from this one on in the release
+	Old  bool      // the release has an earlier version
 }
 
 // maxNamed is the number of problems that a cell lists.
@@ -55,16 +54,6 @@ func (p PackagePage) newURL(release crash.Release, version string) string {
 	return ListChoice{
 		Period: crash.PeriodYear, Filter: index.Filter{Release: release, Package: p.Name, Version: version, New: true},
 	}.URL()
-}
-
-// PackageProblem is one problem of a package.
-type PackageProblem struct {
-	Bucket      crash.Bucket
-	First, Last crash.Occurrence // in the release of the page, or anywhere
-	Count       int64
-	Bug         bugs.BugPart // bug cell for the viewer
-	Package     string
-	Spark       layout.Sparkline
 }
 
 // digits formats a number with two or three significant digits.
@@ -97,9 +86,9 @@ type ReleasePage struct {
 	Reports       int64
 	Problems      int64
 	Hidden        int64 // muted problems, which the lists omit
-	Worst         []PackageProblem
-	New           []PackageProblem // problems that no earlier release has
-	Regressions   []PackageProblem
+	Worst         []ListRow
+	New           []ListRow // problems that no earlier release has
+	Regressions   []ListRow
 	Packages      []ReleasePackage // in decreasing order of reports
 }
 

@@ -494,7 +494,7 @@ func versionSelect(p PackagePage, name, label string, chosen *PackageVersion) te
 }
 
 // comparedProblems lists problems with their reports from a version.
-func comparedProblems(title string, some []PackageProblem, version string, p PackagePage) templ.Component {
+func comparedProblems(title string, some []ListRow, version string, p PackagePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -561,9 +561,9 @@ func comparedProblems(title string, some []PackageProblem, version string, p Pac
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var23 string
-				templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(DocumentTitle(row.Bucket))
+				templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(DocumentTitle(*row.Bucket))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/problems/packages.templ`, Line: 117, Col: 81}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/problems/packages.templ`, Line: 117, Col: 82}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
 				if templ_7745c5c3_Err != nil {
@@ -1606,7 +1606,7 @@ func releaseBeside(p ReleasePage) templ.Component {
 	})
 }
 
-func releaseProblems(id, title, none string, rows []PackageProblem, p ReleasePage) templ.Component {
+func releaseProblems(id, title, none string, rows []ListRow, p ReleasePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
