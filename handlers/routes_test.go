@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/base64"
+	"fmt"
 	"io"
 	"log/slog"
 	"mime/multipart"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,285 +27,6 @@ import (
 	"mishap/handlers/handlertest"
 	"mishap/handlers/web"
 )
-
-// TestRoutesByRole requests every route as a visitor, a viewer, a triager and an admin. It checks that the
-// audit log has all changes and refusals.
-func TestRoutesByRole(t *testing.T) {
-	t.Parallel()
-	site := handlertest.New(t, handlertest.Options{Disconnected: true})
-	b := site.Save(t, crashtest.Native())
-	rows, err := site.Problems.BucketReports(t.Context(), b.ID, crash.OopsID{}, 1)
-	if err != nil || len(rows) != 1 {
-		t.Fatalf("reports: got %v, %v, want one", rows, err)
-	}
-	oops := "/oops/" + rows[0].ID.String()
-	clients := map[crash.Role]*handlertest.Client{}
-	for _, role := range handlertest.Roles {
-		clients[role] = site.As(t, role)
-	}
-	covered := map[string]bool{}
-	for _, tt := range []struct {
-		route, path string
-		want        [4]int // visitor, viewer, triager, admin
-	}{
-		{"GET /", "/", [4]int{200, 200, 200, 200}},
-		{"GET /problem/{id}", b.ID.Path(), [4]int{200, 200, 200, 200}},
-		{"GET /package/{name}", "/package/no-such-package", [4]int{404, 404, 404, 404}},
-		{"GET /release/{name}", "/release/no-such-release", [4]int{404, 404, 404, 404}},
-		{"GET /gate", "/gate", [4]int{200, 200, 200, 200}},
-		{"GET /api", "/api", [4]int{200, 200, 200, 200}},
-		{"GET /problems.{format}", "/problems.csv", [4]int{200, 200, 200, 200}},
-		{"GET /problem/{id}.{format}", b.ID.Path() + ".csv", [4]int{303, 200, 200, 200}},
-		{"GET /problem/{id}/bug", b.ID.Path() + "/bug", [4]int{303, 303, 303, 303}},
-		{"GET /bug/{number}", "/bug/1", [4]int{404, 404, 404, 404}},
-		{"GET /search", "/search?q=tidewatch", [4]int{200, 200, 200, 200}},
-		{"GET /search.{format}", "/search.csv?q=tidewatch", [4]int{200, 200, 200, 200}},
-		{"GET /search/complete", "/search/complete?q=pa", [4]int{200, 200, 200, 200}},
-		{"GET /keys", "/keys", [4]int{200, 200, 200, 200}},
-		{"GET /theme", "/theme?theme=dark", [4]int{303, 303, 303, 303}},
-		{"GET /bucket", "/bucket?id=x", [4]int{404, 404, 404, 404}},
-		{"GET /bucket/", "/bucket/?id=x", [4]int{404, 404, 404, 404}},
-		{"POST /oops/{id}/symbolise", oops + "/symbolise", [4]int{401, 403, 409, 409}},
-		{"POST /problem/{id}/core", b.ID.Path() + "/core", [4]int{401, 403, 409, 409}},
-		{"POST /problem/{id}/core/withdraw", b.ID.Path() + "/core/withdraw", [4]int{401, 403, 303, 303}},
-		{"GET /problem/{id}/symbols", b.ID.Path() + "/symbols", [4]int{303, 303, 303, 303}},
-		{"GET /oops/{id}", oops, [4]int{303, 200, 200, 200}},
-		{"GET /user/", "/user/", [4]int{303, 200, 200, 200}},
-		{"GET /user/{system}", "/user/machine-1", [4]int{303, 200, 200, 200}},
-		{"GET /admin", "/admin", [4]int{303, 403, 403, 200}},
-		{"GET /admin/tracker", handlertest.TrackerPath, [4]int{303, 403, 403, 200}},
-		{"POST /admin/tracker/request-token", handlertest.TrackerPath + "/request-token", [4]int{401, 403, 403, 303}},
-		{"POST /admin/tracker/access-token", handlertest.TrackerPath + "/access-token", [4]int{401, 403, 403, 409}},
-		{"POST /admin/tracker/check", handlertest.TrackerPath + "/check", [4]int{401, 403, 403, 503}},
-		{"POST /admin/tracker/show-token", handlertest.TrackerPath + "/show-token", [4]int{401, 403, 403, 503}},
-		{"GET /admin/tracker/updates", handlertest.TrackerPath + "/updates", [4]int{303, 403, 403, 200}},
-		{"POST /admin/tracker/updates", handlertest.TrackerPath + "/updates", [4]int{401, 403, 403, 400}},
-		{"POST /admin/tracker/forget", handlertest.TrackerPath + "/forget", [4]int{401, 403, 403, 303}},
-		{"POST /api/1.0/create-bug-report", strings.TrimSuffix(handlertest.CreatePath, "/"), [4]int{401, 403, 400, 400}},
-		{"POST /api/1.0/create-bug-report/", handlertest.CreatePath, [4]int{401, 403, 400, 400}},
-		{"POST /api/1.0/set-problem-status", "/api/1.0/set-problem-status", [4]int{401, 403, 415, 415}},
-		{"POST /api/1.0/set-problem-status/", "/api/1.0/set-problem-status/", [4]int{401, 403, 415, 415}},
-		{"GET /problem/{id}/review", b.ID.Path() + "/review", [4]int{303, 403, 200, 200}},
-		{"POST /problem/{id}/review", b.ID.Path() + "/review", [4]int{401, 403, 422, 422}},
-		{"GET /problem/{id}/review/bugs", b.ID.Path() + "/review/bugs", [4]int{303, 403, 303, 303}},
-		{"GET /problem/{id}/compare", b.ID.Path() + "/compare?report=" + rows[0].ID.String(), [4]int{303, 400, 400, 400}},
-		{"GET /problem/{id}/traits", b.ID.Path() + "/traits", [4]int{303, 200, 200, 200}},
-		{"POST /problem/{id}/notes", b.ID.Path() + "/notes", [4]int{401, 303, 303, 303}},
-		{"POST /problem/{id}/notes/{note}", b.ID.Path() + "/notes/1", [4]int{401, 404, 404, 404}},
-		{"GET /problem/{id}/merge", b.ID.Path() + "/merge", [4]int{303, 403, 200, 200}},
-		{"GET /problems/merge", "/problems/merge?problems=" + b.ID.String(), [4]int{303, 403, 400, 400}},
-		{"POST /problems/merge", "/problems/merge", [4]int{401, 403, 400, 400}},
-		{"GET /problem/{id}/rename", b.ID.Path() + "/rename", [4]int{303, 403, 200, 200}},
-		{"POST /problem/{id}/rename", b.ID.Path() + "/rename", [4]int{401, 403, 422, 422}},
-		{"GET /problem/{id}/split", b.ID.Path() + "/split", [4]int{303, 403, 200, 200}},
-		{"POST /problem/{id}/split", b.ID.Path() + "/split", [4]int{401, 403, 422, 422}},
-		{"POST /problem/{id}/undo", b.ID.Path() + "/undo", [4]int{401, 403, 404, 404}},
-		{"GET /admin/symbols", "/admin/symbols", [4]int{303, 403, 403, 200}},
-		{"GET /admin/symbols.{format}", "/admin/symbols.csv", [4]int{303, 403, 403, 200}},
-		{"GET /admin/privacy", "/admin/privacy", [4]int{303, 403, 403, 200}},
-		{"POST /admin/privacy/check", "/admin/privacy/check", [4]int{401, 403, 403, 303}},
-		{"POST /admin/privacy/apply", "/admin/privacy/apply", [4]int{401, 403, 403, 409}},
-		{"GET /problem/{id}/hold", b.ID.Path() + "/hold", [4]int{303, 403, 200, 200}},
-		{"POST /problem/{id}/hold", b.ID.Path() + "/hold", [4]int{401, 403, 422, 422}},
-		{"GET /user/{system}/erase", "/user/abc/erase", [4]int{303, 403, 403, 200}},
-		{"POST /user/{system}/erase", "/user/abc/erase", [4]int{401, 403, 403, 422}},
-		{"GET /user/{system}/dump.jsonl", "/user/abc/dump.jsonl", [4]int{303, 403, 403, 200}},
-		{"GET /admin/erasures", "/admin/erasures", [4]int{303, 403, 403, 200}},
-		{"GET /admin/regroup", "/admin/regroup", [4]int{303, 403, 403, 200}},
-		{"POST /admin/regroup/stop", "/admin/regroup/stop", [4]int{401, 403, 403, 404}},
-		{"POST /admin/regroup", "/admin/regroup", [4]int{401, 403, 403, 303}},
-		{"POST /admin/regroup/apply", "/admin/regroup/apply", [4]int{401, 403, 403, 303}},
-		{"GET /problem/{id}/mute", b.ID.Path() + "/mute", [4]int{303, 403, 200, 200}},
-		{"POST /problem/{id}/mute", b.ID.Path() + "/mute", [4]int{401, 403, 422, 422}},
-		{"GET /problem/{id}/embargo", b.ID.Path() + "/embargo", [4]int{303, 403, 200, 200}},
-		{"POST /problem/{id}/embargo", b.ID.Path() + "/embargo", [4]int{401, 403, 422, 422}},
-		{"GET /problem/{id}/wontfix", b.ID.Path() + "/wontfix", [4]int{303, 403, 200, 200}},
-		{"POST /problem/{id}/wontfix", b.ID.Path() + "/wontfix", [4]int{401, 403, 303, 303}},
-		{"GET /problem/{id}/fixed", b.ID.Path() + "/fixed", [4]int{303, 403, 200, 200}},
-		{"POST /problem/{id}/fixed", b.ID.Path() + "/fixed", [4]int{401, 403, 422, 422}},
-		{"GET /problems/mute", "/problems/mute?problems=" + b.ID.String(), [4]int{303, 403, 200, 200}},
-		{"POST /problems/mute", "/problems/mute", [4]int{401, 403, 400, 400}},
-		{"GET /problems/wontfix", "/problems/wontfix?problems=" + b.ID.String(), [4]int{303, 403, 200, 200}},
-		{"POST /problems/wontfix", "/problems/wontfix", [4]int{401, 403, 400, 400}},
-		{"GET /problems/fixed", "/problems/fixed?problems=" + b.ID.String(), [4]int{303, 403, 200, 200}},
-		{"POST /problems/fixed", "/problems/fixed", [4]int{401, 403, 400, 400}},
-		{"POST /problems/triage/undo", "/problems/triage/undo", [4]int{401, 403, 404, 404}},
-		{"GET /problem/{id}/link", b.ID.Path() + "/link", [4]int{303, 403, 200, 200}},
-		{"POST /problem/{id}/link", b.ID.Path() + "/link", [4]int{401, 403, 422, 422}},
-		{"POST /problem/{id}/unlink", b.ID.Path() + "/unlink", [4]int{401, 403, 422, 422}},
-		{"POST /problem/{id}/relink", b.ID.Path() + "/relink", [4]int{401, 403, 422, 422}},
-		{"POST /problem/{id}/recheck", b.ID.Path() + "/recheck", [4]int{401, 403, 303, 303}},
-		{"POST /problem/{id}/resume-section", b.ID.Path() + "/resume-section", [4]int{401, 403, 422, 422}},
-		{"POST /problem/{id}/assign", b.ID.Path() + "/assign", [4]int{401, 403, 303, 303}},
-		{"POST /problem/{id}/assign/undo", b.ID.Path() + "/assign/undo", [4]int{401, 403, 400, 400}},
-		{"POST /problem/{id}/tags", b.ID.Path() + "/tags", [4]int{401, 403, 303, 303}},
-		{"GET /problems/assign", "/problems/assign?problems=" + b.ID.String(), [4]int{303, 403, 200, 200}},
-		{"POST /problems/assign", "/problems/assign", [4]int{401, 403, 400, 400}},
-		{"POST /problems/unassign", "/problems/unassign", [4]int{401, 403, 400, 400}},
-		{"POST /api/1.0/problem-people", "/api/1.0/problem-people", [4]int{401, 403, 415, 415}},
-		{"POST /api/1.0/problem-people/", "/api/1.0/problem-people/", [4]int{401, 403, 415, 415}},
-		{"POST /api/1.0/erase-machine", "/api/1.0/erase-machine", [4]int{401, 403, 403, 415}},
-		{"POST /api/1.0/erase-machine/", "/api/1.0/erase-machine/", [4]int{401, 403, 403, 415}},
-		{"GET /api/1.0/*", "/api/1.0/", [4]int{200, 200, 200, 200}},
-		{"POST /api/1.0/*", "/api/1.0/reports-state/", [4]int{415, 415, 415, 415}},
-		{"GET /my", "/my", [4]int{303, 200, 200, 200}},
-		{"GET /my.{format}", "/my.csv", [4]int{303, 200, 200, 200}},
-		{"POST /my/follow", "/my/follow", [4]int{401, 422, 422, 422}},
-		{"POST /my/unfollow", "/my/unfollow", [4]int{401, 400, 400, 400}},
-		{"POST /my/seen", "/my/seen", [4]int{401, 400, 400, 400}},
-		{"GET /account", "/account", [4]int{303, 200, 200, 200}},
-		{"POST /account", "/account", [4]int{401, 303, 303, 303}},
-		{"POST /account/tracker/request-token", "/account/tracker/request-token", [4]int{401, 403, 303, 303}},
-		{"POST /account/tracker/access-token", "/account/tracker/access-token", [4]int{401, 403, 409, 409}},
-		{"POST /account/tracker/check", "/account/tracker/check", [4]int{401, 403, 409, 409}},
-		{"POST /account/tracker/disconnect", "/account/tracker/disconnect", [4]int{401, 403, 303, 303}},
-		{"POST /account/tracker/preference", "/account/tracker/preference", [4]int{401, 403, 303, 303}},
-		{"POST /account/identities/link", "/account/identities/link", [4]int{401, 404, 404, 404}}, // not configured
-		{"POST /account/identities/{id}/unlink", "/account/identities/1/unlink", [4]int{401, 303, 303, 303}},
-		{"POST /account/password", "/account/password", [4]int{401, 422, 422, 422}},
-		{"POST /admin/access/second-factor", "/admin/access/second-factor", [4]int{401, 403, 403, 404}},
-		{"GET /login/resume", "/login/resume", [4]int{303, 303, 303, 303}}, // nothing to send again
-		{"GET /admin/services", "/admin/services", [4]int{303, 403, 403, 200}},
-		{"POST /admin/services", "/admin/services", [4]int{401, 403, 403, 422}},
-		{"GET /service/{name}", "/service/bot", [4]int{303, 404, 404, 404}},
-		{"POST /service/{name}/team", "/service/bot/team", [4]int{401, 403, 403, 404}},
-		{"POST /service/{name}/tokens", "/service/bot/tokens", [4]int{401, 403, 403, 404}},
-		{"POST /service/{name}/tokens/{id}/renew", "/service/bot/tokens/1/renew", [4]int{401, 404, 404, 404}},
-		{"POST /service/{name}/tokens/{id}/revoke", "/service/bot/tokens/1/revoke", [4]int{401, 404, 404, 404}},
-		{"GET /admin/tokens", "/admin/tokens", [4]int{303, 403, 403, 200}},
-		{"POST /admin/tokens/revoke", "/admin/tokens/revoke", [4]int{401, 403, 403, 400}},
-		{"POST /admin/tokens/{id}/revoke", "/admin/tokens/1/revoke", [4]int{401, 403, 403, 404}},
-		{"GET /account/second-factor", "/account/second-factor", [4]int{303, 200, 200, 200}},
-		{"POST /account/second-factor/begin", "/account/second-factor/begin", [4]int{401, 422, 422, 422}},
-		{"POST /account/second-factor/confirm", "/account/second-factor/confirm", [4]int{401, 409, 409, 409}},
-		{"POST /account/second-factor/recovery-codes", "/account/second-factor/recovery-codes", [4]int{401, 422, 422, 422}},
-		{"POST /account/second-factor/off", "/account/second-factor/off", [4]int{401, 422, 422, 422}},
-		{"POST /account/sessions/end", "/account/sessions/end", [4]int{401, 303, 303, 303}},
-		{"POST /account/tokens", "/account/tokens", [4]int{401, 422, 422, 422}},
-		{"POST /account/tokens/{id}/revoke", "/account/tokens/1/revoke", [4]int{401, 404, 404, 404}},
-		{"GET /inbox", "/inbox", [4]int{303, 200, 200, 200}},
-		{"GET /inbox.{format}", "/inbox.csv", [4]int{303, 200, 200, 200}},
-		{"POST /inbox/read", "/inbox/read", [4]int{401, 422, 422, 422}},
-		{"POST /inbox/unread", "/inbox/unread", [4]int{401, 422, 422, 422}},
-		{"GET /account/notifications", "/account/notifications", [4]int{303, 200, 200, 200}},
-		{"POST /account/notifications", "/account/notifications", [4]int{401, 422, 422, 422}},
-		{"POST /account/notifications/address", "/account/notifications/address", [4]int{401, 422, 422, 422}},
-		{"POST /account/notifications/remove", "/account/notifications/remove", [4]int{401, 303, 303, 303}},
-		{"POST /account/notifications/test", "/account/notifications/test", [4]int{401, 303, 303, 303}},
-		{"GET /account/notifications/confirm/{token}", "/account/notifications/confirm/x", [4]int{303, 404, 404, 404}},
-		{"POST /account/notifications/confirm/{token}", "/account/notifications/confirm/x", [4]int{401, 404, 404, 404}},
-		{"GET /unsubscribe/{token}", "/unsubscribe/x", [4]int{404, 404, 404, 404}},
-		{"POST /unsubscribe/{token}", "/unsubscribe/x", [4]int{400, 400, 400, 400}},
-		{"GET /admin/mail", "/admin/mail", [4]int{303, 403, 403, 200}},
-		{"POST /admin/mail/test", "/admin/mail/test", [4]int{401, 403, 403, 422}},
-		{"POST /admin/mail/{id}/retry", "/admin/mail/1/retry", [4]int{401, 403, 403, 404}},
-		{"GET /problems/chosen", "/problems/chosen?problems=" + b.ID.String(), [4]int{303, 403, 200, 200}},
-		{"POST /problems/chosen", "/problems/chosen", [4]int{401, 403, 303, 303}},
-		{"GET /embargoed", "/embargoed", [4]int{303, 200, 200, 200}},
-		{"GET /searches", "/searches", [4]int{303, 200, 200, 200}},
-		{"POST /searches", "/searches", [4]int{401, 400, 400, 400}},
-		{"POST /searches/{id}", "/searches/1", [4]int{401, 404, 404, 404}},
-		{"POST /searches/{id}/delete", "/searches/1/delete", [4]int{401, 404, 404, 404}},
-		{"POST /searches/{id}/restore", "/searches/1/restore", [4]int{401, 404, 404, 404}},
-		{"GET /problems/create", "/problems/create?problems=" + b.ID.String(), [4]int{303, 403, 200, 200}},
-		{"GET /problems/link", "/problems/link?problems=" + b.ID.String(), [4]int{303, 403, 200, 200}},
-		{"POST /problems/link", "/problems/link", [4]int{401, 403, 400, 400}},
-		{"POST /problems/unlink", "/problems/unlink", [4]int{401, 403, 400, 400}},
-		{"GET /admin/filings", "/admin/filings", [4]int{303, 403, 403, 200}},
-		{"GET /admin/filings.{format}", "/admin/filings.csv", [4]int{303, 403, 403, 200}},
-		{"GET /problem/{id}/versions.{format}", b.ID.Path() + "/versions.csv", [4]int{200, 200, 200, 200}},
-		{"GET /admin/filings/{id}", "/admin/filings/1", [4]int{303, 403, 403, 404}},
-		{"POST /admin/filings/{id}/retry", "/admin/filings/1/retry", [4]int{401, 403, 403, 404}},
-		{"POST /admin/filings/{id}/give-up", "/admin/filings/1/give-up", [4]int{401, 403, 403, 404}},
-		{"GET /admin/notifications", "/admin/notifications", [4]int{303, 403, 403, 200}},
-		{"POST /admin/notifications", "/admin/notifications", [4]int{401, 403, 403, 400}},
-		{"GET /admin/notifications/new", "/admin/notifications/new?kind=slack", [4]int{303, 403, 403, 200}},
-		{"POST /admin/notifications/stop", "/admin/notifications/stop", [4]int{401, 403, 403, 303}},
-		{"POST /admin/notifications/resume", "/admin/notifications/resume", [4]int{401, 403, 403, 303}},
-		{"GET /admin/notifications/{id}", "/admin/notifications/1", [4]int{303, 403, 403, 404}},
-		{"POST /admin/notifications/{id}", "/admin/notifications/1", [4]int{401, 403, 403, 404}},
-		{"POST /admin/notifications/{id}/test", "/admin/notifications/1/test", [4]int{401, 403, 403, 404}},
-		{"POST /admin/notifications/{id}/rotate", "/admin/notifications/1/rotate", [4]int{401, 403, 403, 404}},
-		{"POST /admin/notifications/{id}/enable", "/admin/notifications/1/enable", [4]int{401, 403, 403, 404}},
-		{"POST /admin/notifications/{id}/disable", "/admin/notifications/1/disable", [4]int{401, 403, 403, 404}},
-		{"POST /admin/notifications/{id}/delete", "/admin/notifications/1/delete", [4]int{401, 403, 403, 404}},
-		{"GET /admin/notifications/{id}/deliveries/{delivery}", "/admin/notifications/1/deliveries/x",
-			[4]int{303, 403, 403, 404}},
-		{"POST /admin/notifications/{id}/deliveries/{delivery}/again", "/admin/notifications/1/deliveries/x/again",
-			[4]int{401, 403, 403, 404}},
-		{"GET /admin/audit", "/admin/audit", [4]int{303, 403, 403, 200}},
-		{"GET /admin/audit.jsonl", "/admin/audit.jsonl", [4]int{303, 403, 403, 200}},
-		{"GET /admin/access", "/admin/access", [4]int{303, 403, 403, 200}},
-		{"POST /admin/access", "/admin/access", [4]int{401, 403, 403, 422}},
-		{"POST /admin/access/revoke", "/admin/access/revoke", [4]int{401, 403, 403, 404}},
-		{"GET /admin/templates", "/admin/templates", [4]int{303, 403, 403, 200}},
-		{"POST /admin/templates", "/admin/templates", [4]int{401, 403, 403, 422}},
-		{"GET /admin/rules", "/admin/rules", [4]int{303, 403, 403, 200}},
-		{"POST /admin/rules", "/admin/rules", [4]int{401, 403, 403, 422}},
-		{"GET /admin/rules/new", "/admin/rules/new", [4]int{303, 403, 403, 200}},
-		{"GET /admin/rules/{id}", "/admin/rules/1", [4]int{303, 403, 403, 200}},
-		{"POST /admin/rules/{id}", "/admin/rules/1", [4]int{401, 403, 403, 422}},
-		{"POST /admin/rules/{id}/switch", "/admin/rules/1/switch", [4]int{401, 403, 403, 303}},
-		{"POST /admin/rules/{id}/delete", "/admin/rules/1/delete", [4]int{401, 403, 403, 303}},
-		{"POST /admin/rules/{id}/restore", "/admin/rules/1/restore", [4]int{401, 403, 403, 303}},
-		{"GET /candidates", "/candidates", [4]int{303, 403, 200, 200}},
-		{"POST /candidates/{id}/approve", "/candidates/1/approve", [4]int{401, 403, 404, 404}},
-		{"POST /candidates/{id}/decline", "/candidates/1/decline", [4]int{401, 403, 404, 404}},
-		{"POST /candidates/{id}/restore", "/candidates/1/restore", [4]int{401, 403, 404, 404}},
-		{"GET /login", "/login", [4]int{200, 303, 303, 303}},
-		{"GET /healthz", "/healthz", [4]int{200, 200, 200, 200}},
-		{"GET /readyz", "/readyz", [4]int{200, 200, 200, 200}},
-		{"GET /assets/*", "/assets/no-such-file", [4]int{404, 404, 404, 404}},
-		{"GET /login/code", "/login/code", [4]int{200, 303, 303, 303}},
-		{"POST /login/code", "/login/code", [4]int{422, 422, 422, 422}},
-		{"POST /login", "/login", [4]int{422, 422, 422, 422}},
-		{"POST /login/openid", "/login/openid", [4]int{404, 404, 404, 404}}, // not configured
-		{"POST /login/oidc", "/login/oidc", [4]int{404, 404, 404, 404}},
-		{"GET /login/oidc/return", "/login/oidc/return", [4]int{404, 404, 404, 404}},
-		{"POST /login/oidc/logout", "/login/oidc/logout", [4]int{404, 404, 404, 404}},
-		{"GET /login/openid/return", "/login/openid/return", [4]int{404, 404, 404, 404}},
-		{"POST /login/openid/return", "/login/openid/return", [4]int{404, 404, 404, 404}},
-		{"POST /logout", "/logout", [4]int{303, 303, 303, 303}}, // last: it ends the sessions
-	} {
-		covered[tt.route] = true
-		method, _, _ := strings.Cut(tt.route, " ")
-		for i, role := range handlertest.Roles {
-			c := clients[role]
-			var a *handlertest.Answer
-			if method == http.MethodGet {
-				a = c.Get(tt.path)
-			} else {
-				a = c.Post(tt.path, nil)
-			}
-			if a.Status != tt.want[i] {
-				t.Errorf("%s as %s: got %d, want %d", tt.route, handlertest.RoleName(role), a.Status, tt.want[i])
-			}
-			recorded := site.Value(t, `select coalesce(max(result), '') from audit_events where request_id = $1`,
-				a.Header.Get("X-Request-Id"))
-			switch {
-			case i == 0 && tt.route != "POST /unsubscribe/{token}":
-			case a.Status == http.StatusForbidden && recorded != audit.Refused:
-				t.Errorf("%s as %s: got the record %q, want a refusal", tt.route, handlertest.RoleName(role), recorded)
-			case method != http.MethodGet && a.Status < 400 && recorded != audit.Done && web.UnrecordedRoutes[tt.route] == "":
-				t.Errorf("%s as %s: got no record of a change", tt.route, handlertest.RoleName(role))
-			}
-			if login := "/login?next="; a.Status == 303 && i == 0 && strings.HasPrefix(tt.path, "/admin") &&
-				!strings.HasPrefix(a.Header.Get("Location"), login) {
-				t.Errorf("%s as a visitor: got redirected to %q, want %s…", tt.route, a.Header.Get("Location"), login)
-			}
-		}
-	}
-	for _, route := range site.Routes(t) {
-		if !covered[route] {
-			t.Errorf("route %s is not in this table", route)
-		}
-	}
-	for route := range web.UnrecordedRoutes {
-		if method, path, _ := strings.Cut(route, " "); !covered[route] || method == http.MethodGet {
-			t.Errorf("%s of web.UnrecordedRoutes is no route that changes something", path)
-		}
-	}
-}
 
 func TestUnknownAddresses(t *testing.T) {
 	t.Parallel()
@@ -925,20 +648,25 @@ func refusedBy(a *handlertest.Answer) bool {
 }
 
 // TestRights requests every route with every combination of rights about two packages. Whoever may not
-// read private data of a package finds none in any answer.
+// read private data of a package finds none in any answer. The audit log has all changes and refusals.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	p := handlertest.NewPagesIn(t, handlertest.Options{Store: dbtest.Open(t, address), Disconnected: true})
 	packages := []rightsPackage{newRightsPackage(t, p, address, "alpha", "1"),
 		newRightsPackage(t, p, address, "beta", "2")}
-	covered := map[string]bool{}
+	covered, asked := map[string]bool{}, map[string]bool{}
 	for _, c := range rightsCases {
 		covered[c.route] = true
 	}
 	for _, route := range p.Routes(t) {
 		if !covered[route] {
 			t.Errorf("route %s is not in this table", route)
+		}
+	}
+	for route := range web.UnrecordedRoutes {
+		if !covered[route] || strings.HasPrefix(route, "GET ") {
+			t.Errorf("%s of web.UnrecordedRoutes is no route that changes something", route)
 		}
 	}
 	for _, role := range rightsRoles {
@@ -967,10 +695,38 @@ func TestRights(t *testing.T) {
 					t.Errorf("%s (%s%s) as %s about %s: got status %d, want refused %v", c.route, c.path, c.form, role.name,
 						of.source, a.Status, want)
 				}
+				first := !asked[role.name+c.route]
+				asked[role.name+c.route] = true
+				if wrong := c.wrongRecord(t, p, u, a, first); wrong != "" {
+					t.Errorf("%s (%s%s) as %s: %s", c.route, c.path, c.form, role.name, wrong)
+				}
 				c.checkPrivate(t, a, u, role.name, of, packages)
 			}
 		}
 	}
+}
+
+// wrongRecord returns what is wrong with the record of an answer in the audit log, or with the way in which a
+// visitor is asked to sign in; empty: nothing. first says whether the person asks this route for the first time.
+func (c rightsCase) wrongRecord(t *testing.T, p *handlertest.Pages, u crash.User, a *handlertest.Answer, first bool) string {
+	t.Helper()
+	reads := strings.HasPrefix(c.route, "GET ")
+	if u.ID == 0 {
+		page := reads && !strings.HasPrefix(c.route, "GET /api/") && !strings.HasSuffix(c.path, ".json")
+		if refusedBy(a) && page != (a.Status == http.StatusSeeOther) {
+			return fmt.Sprintf("got status %d, want pages alone to redirect visitors", a.Status)
+		}
+		return ""
+	}
+	recorded := p.Value(t, `select coalesce(max(result), '') from audit_events where request_id = $1`,
+		a.Header.Get("X-Request-Id"))
+	switch {
+	case a.Status == http.StatusForbidden && recorded != audit.Refused && first: // others are in its record
+		return "got the record " + strconv.Quote(recorded) + ", want a refusal"
+	case !reads && a.Status < 400 && recorded != audit.Done && web.UnrecordedRoutes[c.route] == "":
+		return "got no record of a change"
+	}
+	return ""
 }
 
 // checkPrivate checks which private data an answer contains.
@@ -1036,252 +792,154 @@ func TestRightsOnSomeRows(t *testing.T) {
 }
 
 // rightsCases has every route of the router. A package matters only if a case names one of its things.
-var rightsCases = []rightsCase{
-	{route: "GET /", need: everyone},
-	{route: "GET /api", need: everyone},
-	{route: "GET /keys", need: everyone},
-	{route: "GET /theme", need: everyone},
-	{route: "GET /gate", need: everyone},
-	{route: "GET /gate", need: everyone, path: "/gate?package={source}&version=2"},
-	{route: "GET /healthz", need: everyone},
-	{route: "GET /readyz", need: everyone},
-	{route: "GET /assets/*", need: everyone, path: "/assets/no-such-file"},
-	{route: "GET /login", need: everyone},
-	{route: "POST /login", need: everyone},
-	{route: "POST /login/openid", need: everyone},
-	{route: "GET /login/openid/return", need: everyone},
-	{route: "POST /login/openid/return", need: everyone},
-	{route: "POST /login/oidc", need: everyone},
-	{route: "GET /login/oidc/return", need: everyone},
-	{route: "POST /login/oidc/logout", need: everyone},
-	{route: "GET /login/code", need: everyone},
-	{route: "POST /login/code", need: everyone},
-	{route: "GET /unsubscribe/{token}", need: everyone},
-	{route: "POST /unsubscribe/{token}", need: everyone},
-	{route: "GET /problems.{format}", need: everyone, path: "/problems.csv?period=year"},
-	{route: "GET /search", need: everyone, path: "/search?q={source}"},
-	{route: "GET /search", need: everyone, path: "/search?q=zebra"},
-	{route: "GET /search.{format}", need: everyone, path: "/search.csv?q={source}"},
-	{route: "GET /search/complete", need: everyone, path: "/search/complete?q=package:{source}"},
-	{route: "GET /package/{name}", need: everyone, path: "/package/{source}"},
-	{route: "GET /release/{name}", need: everyone, path: "/release/Ubuntu%2024.04"},
-	{route: "GET /bug/{number}", need: everyone, path: "/bug/1"},
-	{route: "GET /bucket", need: everyone, path: "/bucket?id=x"},
-	{route: "GET /bucket/", need: everyone, path: "/bucket/?id=x"},
-	{route: "GET /problem/{id}", need: everyone, path: "/problem/{problem}"},
-	{route: "GET /problem/{id}", need: everyone, path: "/problem/{problem}?facet=JournalErrors"},
-	{route: "GET /problem/{id}", need: everyone, path: "/problem/{problem}?facet=ProcEnviron&value=LANG%3DC"},
-	{route: "GET /problem/{id}/bug", need: everyone, path: "/problem/{problem}/bug"},
-	{route: "GET /problem/{id}/versions.{format}", need: everyone, path: "/problem/{problem}/versions.csv"},
+var rightsCases = slices.Concat(
+	[]rightsCase{
+		{route: "GET /gate", need: everyone, path: "/gate?package={source}&version=2"},
+		{route: "GET /assets/*", need: everyone, path: "/assets/no-such-file"},
+		{route: "GET /problems.{format}", need: everyone, path: "/problems.csv?period=year"},
+		{route: "GET /search", need: everyone, path: "/search?q={source}"},
+		{route: "GET /search", need: everyone, path: "/search?q=zebra"},
+		{route: "GET /search.{format}", need: everyone, path: "/search.csv?q={source}"},
+		{route: "GET /search/complete", need: everyone, path: "/search/complete?q=package:{source}"},
+		{route: "GET /package/{name}", need: everyone, path: "/package/{source}"},
+		{route: "GET /release/{name}", need: everyone, path: "/release/Ubuntu%2024.04"},
+		{route: "GET /bug/{number}", need: everyone, path: "/bug/1"},
+		{route: "GET /bucket", need: everyone, path: "/bucket?id=x"},
+		{route: "GET /bucket/", need: everyone, path: "/bucket/?id=x"},
+		{route: "GET /problem/{id}", need: everyone, path: "/problem/{problem}"},
+		{route: "GET /problem/{id}", need: everyone, path: "/problem/{problem}?facet=JournalErrors"},
+		{route: "GET /problem/{id}", need: everyone, path: "/problem/{problem}?facet=ProcEnviron&value=LANG%3DC"},
+		{route: "GET /problem/{id}/bug", need: everyone, path: "/problem/{problem}/bug"},
+		{route: "GET /problem/{id}/versions.{format}", need: everyone, path: "/problem/{problem}/versions.csv"},
 
-	{route: "GET /api/1.0/*", need: everyone, path: "/api/1.0/"},
-	{route: "GET /api/1.0/*", need: everyone, path: "/api/1.0/bucket/{problem}/"},
-	{route: "GET /api/1.0/*", need: everyone, path: "/api/1.0/problem-status/{problem}/"},
-	{route: "GET /api/1.0/*", need: everyone, path: "/api/1.0/instances/?id={problem}"},
-	{route: "GET /api/1.0/*", need: viewer, path: "/api/1.0/oops/{report}/", shows: true},
-	{route: "GET /api/1.0/*", need: viewer, path: "/api/1.0/instance/?id={report}", shows: true},
-	{route: "GET /api/1.0/*", need: allPrivate, path: "/api/1.0/reports-for-system/?system={machine}"},
-	{route: "POST /api/1.0/*", need: everyone, path: "/api/1.0/reports-state/"},
-	{route: "POST /api/1.0/create-bug-report", need: triage, path: "/api/1.0/create-bug-report",
-		form: "signature={signature}"},
-	{route: "POST /api/1.0/create-bug-report/", need: triage, path: "/api/1.0/create-bug-report/",
-		json: map[string]any{"signature": "{signature}"}},
-	{route: "POST /api/1.0/set-problem-status", need: triage, path: "/api/1.0/set-problem-status",
-		json: map[string]any{"signature": "{problem}", "kind": "wontfix"}},
-	{route: "POST /api/1.0/set-problem-status/", need: triage, path: "/api/1.0/set-problem-status/",
-		json: map[string]any{"signature": "{signature}", "kind": "wontfix"}},
-	{route: "POST /api/1.0/problem-people", need: triage, path: "/api/1.0/problem-people",
-		json: map[string]any{"problem": "{problem}", "assignee": "me"}},
-	{route: "POST /api/1.0/problem-people/", need: triage, path: "/api/1.0/problem-people/",
-		json: map[string]any{"problem": "{signature}", "add_tags": []string{"sru"}}},
+		{route: "GET /api/1.0/*", need: everyone, path: "/api/1.0/"},
+		{route: "GET /api/1.0/*", need: everyone, path: "/api/1.0/bucket/{problem}/"},
+		{route: "GET /api/1.0/*", need: everyone, path: "/api/1.0/problem-status/{problem}/"},
+		{route: "GET /api/1.0/*", need: everyone, path: "/api/1.0/instances/?id={problem}"},
+		{route: "GET /api/1.0/*", need: viewer, path: "/api/1.0/oops/{report}/", shows: true},
+		{route: "GET /api/1.0/*", need: viewer, path: "/api/1.0/instance/?id={report}", shows: true},
+		{route: "GET /api/1.0/*", need: allPrivate, path: "/api/1.0/reports-for-system/?system={machine}"},
+		{route: "POST /api/1.0/*", need: everyone, path: "/api/1.0/reports-state/"},
+		{route: "POST /api/1.0/create-bug-report", need: triage, path: "/api/1.0/create-bug-report",
+			form: "signature={signature}"},
+		{route: "POST /api/1.0/create-bug-report/", need: triage, path: "/api/1.0/create-bug-report/",
+			json: map[string]any{"signature": "{signature}"}},
+		{route: "POST /api/1.0/set-problem-status", need: triage, path: "/api/1.0/set-problem-status",
+			json: map[string]any{"signature": "{problem}", "kind": "wontfix"}},
+		{route: "POST /api/1.0/set-problem-status/", need: triage, path: "/api/1.0/set-problem-status/",
+			json: map[string]any{"signature": "{signature}", "kind": "wontfix"}},
+		{route: "POST /api/1.0/problem-people", need: triage, path: "/api/1.0/problem-people",
+			json: map[string]any{"problem": "{problem}", "assignee": "me"}},
+		{route: "POST /api/1.0/problem-people/", need: triage, path: "/api/1.0/problem-people/",
+			json: map[string]any{"problem": "{signature}", "add_tags": []string{"sru"}}},
 
-	{route: "POST /api/1.0/erase-machine", need: admin, path: "/api/1.0/erase-machine",
-		json: map[string]any{"system": "no-such-machine"}},
-	{route: "POST /api/1.0/erase-machine/", need: admin, path: "/api/1.0/erase-machine/",
-		json: map[string]any{"system": "no-such-machine"}},
+		{route: "POST /api/1.0/erase-machine", need: admin, path: "/api/1.0/erase-machine",
+			json: map[string]any{"system": "no-such-machine"}},
+		{route: "POST /api/1.0/erase-machine/", need: admin, path: "/api/1.0/erase-machine/",
+			json: map[string]any{"system": "no-such-machine"}},
 
-	{route: "GET /account", need: anyPerson},
-	{route: "POST /account/identities/link", need: anyPerson},
-	{route: "POST /account/identities/{id}/unlink", need: anyPerson},
-	{route: "POST /account/password", need: anyPerson},
-	{route: "POST /admin/access/second-factor", need: admin},
-	{route: "GET /login/resume", need: anyPerson},
-	{route: "GET /service/{name}", need: anyPerson}, // of no service account
-	{route: "POST /service/{name}/tokens/{id}/renew", need: anyPerson},
-	{route: "POST /service/{name}/tokens/{id}/revoke", need: anyPerson},
-	{route: "POST /service/{name}/team", need: admin},
-	{route: "POST /service/{name}/tokens", need: admin},
-	{route: "GET /admin/services", need: admin},
-	{route: "POST /admin/services", need: admin},
-	{route: "GET /admin/tokens", need: admin},
-	{route: "POST /admin/tokens/revoke", need: admin},
-	{route: "POST /admin/tokens/{id}/revoke", need: admin},
-	{route: "POST /account/sessions/end", need: anyPerson},
-	{route: "GET /account/second-factor", need: anyPerson},
-	{route: "POST /account/second-factor/begin", need: anyPerson},
-	{route: "POST /account/second-factor/confirm", need: anyPerson},
-	{route: "POST /account/second-factor/recovery-codes", need: anyPerson},
-	{route: "POST /account/second-factor/off", need: anyPerson},
-	{route: "POST /account", need: viewer},
-	{route: "POST /account/tokens", need: viewer},
-	{route: "POST /account/tokens/{id}/revoke", need: viewer},
-	{route: "GET /account/notifications", need: viewer},
-	{route: "POST /account/notifications", need: viewer},
-	{route: "POST /account/notifications/address", need: viewer},
-	{route: "POST /account/notifications/remove", need: viewer},
-	{route: "POST /account/notifications/test", need: viewer},
-	{route: "GET /account/notifications/confirm/{token}", need: viewer},
-	{route: "POST /account/notifications/confirm/{token}", need: viewer},
-	{route: "GET /embargoed", need: viewer},
-	{route: "GET /inbox", need: viewer},
-	{route: "GET /inbox.{format}", need: viewer},
-	{route: "POST /inbox/read", need: viewer},
-	{route: "POST /inbox/unread", need: viewer},
-	{route: "GET /my", need: viewer},
-	{route: "GET /my.{format}", need: viewer},
-	{route: "POST /my/follow", need: viewer},
-	{route: "POST /my/unfollow", need: viewer},
-	{route: "POST /my/seen", need: viewer},
-	{route: "GET /searches", need: viewer},
-	{route: "POST /searches", need: viewer},
-	{route: "POST /searches/{id}", need: viewer},
-	{route: "POST /searches/{id}/delete", need: viewer},
-	{route: "POST /searches/{id}/restore", need: viewer},
+		{route: "GET /problem/{id}.{format}", need: viewer, path: "/problem/{problem}.csv", shows: true},
+		{route: "GET /problem/{id}.{format}", need: viewer, path: "/problem/{problem}.json", shows: true},
+		{route: "GET /problem/{id}/traits", need: viewer, path: "/problem/{problem}/traits"},
+		{route: "GET /problem/{id}/compare", need: viewer, path: "/problem/{problem}/compare?report={report}"},
+		{route: "GET /problem/{id}/symbols", need: viewer, path: "/problem/{problem}/symbols"},
+		{route: "POST /problem/{id}/notes", need: viewer, path: "/problem/{problem}/notes"},
+		{route: "POST /problem/{id}/notes/{note}", need: triage, path: "/problem/{problem}/notes/{note}", form: "text=better"},
+		{route: "GET /oops/{id}", need: viewer, path: "/oops/{report}", shows: true},
+		{route: "GET /oops/{id}", need: viewer, path: "/oops/{report}.json", shows: true},
+		{route: "GET /oops/{id}", need: viewer, path: "/oops/{report}.crash", shows: true},
+		{route: "GET /oops/{id}", need: core, path: "/oops/{report}.crash?core=yes"},
+		{route: "GET /user/{system}", need: somePrivate, path: "/user/{machine}"},
+		{route: "GET /user/{system}", need: somePrivate, path: "/user/{machine}.csv"},
 
-	{route: "GET /problem/{id}.{format}", need: viewer, path: "/problem/{problem}.csv", shows: true},
-	{route: "GET /problem/{id}.{format}", need: viewer, path: "/problem/{problem}.json", shows: true},
-	{route: "GET /problem/{id}/traits", need: viewer, path: "/problem/{problem}/traits"},
-	{route: "GET /problem/{id}/compare", need: viewer, path: "/problem/{problem}/compare?report={report}"},
-	{route: "GET /problem/{id}/symbols", need: viewer, path: "/problem/{problem}/symbols"},
-	{route: "POST /problem/{id}/notes", need: viewer, path: "/problem/{problem}/notes"},
-	{route: "POST /problem/{id}/notes/{note}", need: triage, path: "/problem/{problem}/notes/{note}", form: "text=better"},
-	{route: "GET /oops/{id}", need: viewer, path: "/oops/{report}", shows: true},
-	{route: "GET /oops/{id}", need: viewer, path: "/oops/{report}.json", shows: true},
-	{route: "GET /oops/{id}", need: viewer, path: "/oops/{report}.crash", shows: true},
-	{route: "GET /oops/{id}", need: core, path: "/oops/{report}.crash?core=yes"},
-	{route: "GET /user/", need: somePrivate},
-	{route: "GET /user/{system}", need: somePrivate, path: "/user/{machine}"},
-	{route: "GET /user/{system}", need: somePrivate, path: "/user/{machine}.csv"},
+		{route: "POST /oops/{id}/symbolise", need: triage, path: "/oops/{report}/symbolise"},
+		{route: "GET /problems/chosen", need: someTriage, path: "/problems/chosen?problems={problem}"},
+		{route: "POST /problems/chosen", need: triage, form: "bucket={problem}&do=recheck"},
+		{route: "POST /problems/chosen", need: triage, form: "bucket={problem}&do=file"},
+		{route: "GET /problems/create", need: someTriage, path: "/problems/create?problems={problem}"},
+		{route: "GET /problems/link", need: someTriage, path: "/problems/link?problems={problem}"},
+		{route: "POST /problems/link", need: triage, form: "problems={problem}&bug=4711"},
+		{route: "POST /problems/unlink", need: triage, path: "/problems/unlink?problems={problem}", form: "bug=4711"},
+		{route: "GET /problems/merge", need: triage, path: "/problems/merge?problems={problem}"},
+		{route: "POST /problems/merge", need: triage, form: "problem={problem}&head={problem}"},
+		{route: "GET /problems/assign", need: someTriage, path: "/problems/assign?problems={problem}"},
+		{route: "POST /problems/assign", need: triage, form: "problems={problem}&do=me"},
+		{route: "POST /problems/unassign", need: triage, path: "/problems/unassign?problems={problem}"},
+		{route: "GET /problem/{id}/embargo", need: triage, path: "/problem/{problem}/embargo"},
+		{route: "POST /problem/{id}/embargo", need: triage, path: "/problem/{problem}/embargo"},
+		{route: "GET /problem/{id}/hold", need: triage, path: "/problem/{problem}/hold"},
+		{route: "POST /problem/{id}/hold", need: triage, path: "/problem/{problem}/hold"},
+		{route: "GET /problems/fixed", need: someTriage, path: "/problems/fixed?problems={problem}"},
+		{route: "POST /problems/fixed", need: triage, form: "problems={problem}"},
+		{route: "GET /problems/mute", need: someTriage, path: "/problems/mute?problems={problem}"},
+		{route: "POST /problems/mute", need: triage, form: "problems={problem}"},
+		{route: "GET /problems/wontfix", need: someTriage, path: "/problems/wontfix?problems={problem}"},
+		{route: "POST /problems/wontfix", need: triage, form: "problems={problem}"},
+		{route: "POST /problems/triage/undo", need: triage, form: "entries={entry}"},
+		{route: "POST /candidates/{id}/decline", need: triage, path: "/candidates/{candidate}/decline"},
+		{route: "POST /candidates/{id}/restore", need: triage, path: "/candidates/{candidate}/restore"},
+		{route: "POST /candidates/{id}/approve", need: triage, path: "/candidates/{candidate}/approve"},
 
-	{route: "POST /oops/{id}/symbolise", need: triage, path: "/oops/{report}/symbolise"},
-	{route: "POST /problem/{id}/core", need: triage},
-	{route: "POST /problem/{id}/core/withdraw", need: triage},
-	{route: "GET /problem/{id}/merge", need: triage},
-	{route: "GET /problem/{id}/rename", need: triage},
-	{route: "POST /problem/{id}/rename", need: triage},
-	{route: "GET /problem/{id}/split", need: triage},
-	{route: "POST /problem/{id}/split", need: triage},
-	{route: "POST /problem/{id}/undo", need: triage},
-	{route: "POST /problem/{id}/assign", need: triage},
-	{route: "POST /problem/{id}/assign/undo", need: triage},
-	{route: "POST /problem/{id}/tags", need: triage},
-	{route: "GET /problem/{id}/mute", need: triage},
-	{route: "POST /problem/{id}/mute", need: triage},
-	{route: "GET /problem/{id}/wontfix", need: triage},
-	{route: "POST /problem/{id}/wontfix", need: triage},
-	{route: "GET /problem/{id}/fixed", need: triage},
-	{route: "POST /problem/{id}/fixed", need: triage},
-	{route: "GET /problem/{id}/link", need: triage},
-	{route: "POST /problem/{id}/link", need: triage},
-	{route: "POST /problem/{id}/unlink", need: triage},
-	{route: "POST /problem/{id}/relink", need: triage},
-	{route: "POST /problem/{id}/recheck", need: triage},
-	{route: "POST /problem/{id}/resume-section", need: triage},
-	{route: "GET /problem/{id}/review", need: triage},
-	{route: "POST /problem/{id}/review", need: triage},
-	{route: "GET /problem/{id}/review/bugs", need: triage},
-	{route: "GET /problems/chosen", need: someTriage, path: "/problems/chosen?problems={problem}"},
-	{route: "POST /problems/chosen", need: triage, form: "bucket={problem}&do=recheck"},
-	{route: "POST /problems/chosen", need: triage, form: "bucket={problem}&do=file"},
-	{route: "GET /problems/create", need: someTriage, path: "/problems/create?problems={problem}"},
-	{route: "GET /problems/link", need: someTriage, path: "/problems/link?problems={problem}"},
-	{route: "POST /problems/link", need: triage, form: "problems={problem}&bug=4711"},
-	{route: "POST /problems/unlink", need: triage, path: "/problems/unlink?problems={problem}", form: "bug=4711"},
-	{route: "GET /problems/merge", need: triage, path: "/problems/merge?problems={problem}"},
-	{route: "POST /problems/merge", need: triage, form: "problem={problem}&head={problem}"},
-	{route: "GET /problems/assign", need: someTriage, path: "/problems/assign?problems={problem}"},
-	{route: "POST /problems/assign", need: triage, form: "problems={problem}&do=me"},
-	{route: "POST /problems/unassign", need: triage, path: "/problems/unassign?problems={problem}"},
-	{route: "POST /account/tracker/request-token", need: someTriage},
-	{route: "POST /account/tracker/access-token", need: someTriage},
-	{route: "POST /account/tracker/check", need: someTriage},
-	{route: "POST /account/tracker/preference", need: someTriage},
-	{route: "POST /account/tracker/disconnect", need: someTriage},
-	{route: "GET /problem/{id}/embargo", need: triage, path: "/problem/{problem}/embargo"},
-	{route: "POST /problem/{id}/embargo", need: triage, path: "/problem/{problem}/embargo"},
-	{route: "GET /problem/{id}/hold", need: triage, path: "/problem/{problem}/hold"},
-	{route: "POST /problem/{id}/hold", need: triage, path: "/problem/{problem}/hold"},
-	{route: "GET /problems/fixed", need: someTriage, path: "/problems/fixed?problems={problem}"},
-	{route: "POST /problems/fixed", need: triage, form: "problems={problem}"},
-	{route: "GET /problems/mute", need: someTriage, path: "/problems/mute?problems={problem}"},
-	{route: "POST /problems/mute", need: triage, form: "problems={problem}"},
-	{route: "GET /problems/wontfix", need: someTriage, path: "/problems/wontfix?problems={problem}"},
-	{route: "POST /problems/wontfix", need: triage, form: "problems={problem}"},
-	{route: "POST /problems/triage/undo", need: triage, form: "entries={entry}"},
-	{route: "GET /candidates", need: someTriage},
-	{route: "POST /candidates/{id}/decline", need: triage, path: "/candidates/{candidate}/decline"},
-	{route: "POST /candidates/{id}/restore", need: triage, path: "/candidates/{candidate}/restore"},
-	{route: "POST /candidates/{id}/approve", need: triage, path: "/candidates/{candidate}/approve"},
+		{route: "GET /user/{system}/erase", need: admin, path: "/user/{machine}/erase", shows: true},
+		{route: "POST /user/{system}/erase", need: admin, path: "/user/{machine}/erase", form: "confirm=no"},
+		{route: "GET /user/{system}/dump.jsonl", need: adminPrivate, path: "/user/{machine}/dump.jsonl", shows: true},
+	},
+	plain(everyone, "GET /", "GET /api", "GET /keys", "GET /theme", "GET /gate", "GET /healthz", "GET /readyz",
+		"GET /login", "POST /login", "POST /login/openid", "GET /login/openid/return", "POST /login/openid/return",
+		"POST /login/oidc", "GET /login/oidc/return", "POST /login/oidc/logout", "GET /login/code",
+		"POST /login/code", "GET /unsubscribe/{token}", "POST /unsubscribe/{token}"),
+	plain(anyPerson, "GET /account", "POST /account/identities/link", "POST /account/identities/{id}/unlink",
+		"POST /account/password", "GET /login/resume", "GET /service/{name}",
+		"POST /service/{name}/tokens/{id}/renew", "POST /service/{name}/tokens/{id}/revoke",
+		"POST /account/sessions/end", "GET /account/second-factor", "POST /account/second-factor/begin",
+		"POST /account/second-factor/confirm", "POST /account/second-factor/recovery-codes",
+		"POST /account/second-factor/off"),
+	plain(viewer, "POST /account", "POST /account/tokens", "POST /account/tokens/{id}/revoke",
+		"GET /account/notifications", "POST /account/notifications", "POST /account/notifications/address",
+		"POST /account/notifications/remove", "POST /account/notifications/test",
+		"GET /account/notifications/confirm/{token}", "POST /account/notifications/confirm/{token}", "GET /embargoed",
+		"GET /inbox", "GET /inbox.{format}", "POST /inbox/read", "POST /inbox/unread", "GET /my", "GET /my.{format}",
+		"POST /my/follow", "POST /my/unfollow", "POST /my/seen", "GET /searches", "POST /searches",
+		"POST /searches/{id}", "POST /searches/{id}/delete", "POST /searches/{id}/restore"),
+	plain(somePrivate, "GET /user/"),
+	plain(triage, "POST /problem/{id}/core", "POST /problem/{id}/core/withdraw", "GET /problem/{id}/merge",
+		"GET /problem/{id}/rename", "POST /problem/{id}/rename", "GET /problem/{id}/split",
+		"POST /problem/{id}/split", "POST /problem/{id}/undo", "POST /problem/{id}/assign",
+		"POST /problem/{id}/assign/undo", "POST /problem/{id}/tags", "GET /problem/{id}/mute",
+		"POST /problem/{id}/mute", "GET /problem/{id}/wontfix", "POST /problem/{id}/wontfix",
+		"GET /problem/{id}/fixed", "POST /problem/{id}/fixed", "GET /problem/{id}/link", "POST /problem/{id}/link",
+		"POST /problem/{id}/unlink", "POST /problem/{id}/relink", "POST /problem/{id}/recheck",
+		"POST /problem/{id}/resume-section", "GET /problem/{id}/review", "POST /problem/{id}/review",
+		"GET /problem/{id}/review/bugs"),
+	plain(someTriage, "POST /account/tracker/request-token", "POST /account/tracker/access-token",
+		"POST /account/tracker/check", "POST /account/tracker/preference", "POST /account/tracker/disconnect",
+		"GET /candidates"),
+	plain(admin, "POST /admin/access/second-factor", "POST /service/{name}/team", "POST /service/{name}/tokens",
+		"GET /admin/services", "POST /admin/services", "GET /admin/tokens", "POST /admin/tokens/revoke",
+		"POST /admin/tokens/{id}/revoke", "GET /admin", "GET /admin/audit", "GET /admin/audit.jsonl",
+		"GET /admin/tracker", "POST /admin/tracker/request-token", "POST /admin/tracker/access-token",
+		"POST /admin/tracker/check", "POST /admin/tracker/show-token", "POST /admin/tracker/forget",
+		"GET /admin/tracker/updates", "POST /admin/tracker/updates", "GET /admin/mail", "POST /admin/mail/test",
+		"POST /admin/mail/{id}/retry", "GET /admin/rules", "POST /admin/rules", "GET /admin/rules/new",
+		"GET /admin/rules/{id}", "POST /admin/rules/{id}", "POST /admin/rules/{id}/switch",
+		"POST /admin/rules/{id}/delete", "POST /admin/rules/{id}/restore", "GET /admin/access", "POST /admin/access",
+		"POST /admin/access/revoke", "GET /admin/templates", "POST /admin/templates", "GET /admin/privacy",
+		"POST /admin/privacy/check", "POST /admin/privacy/apply", "GET /admin/erasures", "GET /admin/regroup",
+		"POST /admin/regroup", "POST /admin/regroup/apply", "POST /admin/regroup/stop", "GET /admin/symbols",
+		"GET /admin/symbols.{format}", "GET /admin/filings", "GET /admin/filings.{format}", "GET /admin/filings/{id}",
+		"POST /admin/filings/{id}/retry", "POST /admin/filings/{id}/give-up", "GET /admin/notifications",
+		"POST /admin/notifications", "GET /admin/notifications/new", "POST /admin/notifications/stop",
+		"POST /admin/notifications/resume", "GET /admin/notifications/{id}", "POST /admin/notifications/{id}",
+		"POST /admin/notifications/{id}/test", "POST /admin/notifications/{id}/rotate",
+		"POST /admin/notifications/{id}/enable", "POST /admin/notifications/{id}/disable",
+		"POST /admin/notifications/{id}/delete", "GET /admin/notifications/{id}/deliveries/{delivery}",
+		"POST /admin/notifications/{id}/deliveries/{delivery}/again"),
+	plain(everyone, "POST /logout")) // last: it ends the sessions
 
-	{route: "GET /admin", need: admin},
-	{route: "GET /admin/audit", need: admin},
-	{route: "GET /admin/audit.jsonl", need: admin},
-	{route: "GET /admin/tracker", need: admin},
-	{route: "POST /admin/tracker/request-token", need: admin},
-	{route: "POST /admin/tracker/access-token", need: admin},
-	{route: "POST /admin/tracker/check", need: admin},
-	{route: "POST /admin/tracker/show-token", need: admin},
-	{route: "POST /admin/tracker/forget", need: admin},
-	{route: "GET /admin/tracker/updates", need: admin},
-	{route: "POST /admin/tracker/updates", need: admin},
-	{route: "GET /admin/mail", need: admin},
-	{route: "POST /admin/mail/test", need: admin},
-	{route: "POST /admin/mail/{id}/retry", need: admin},
-	{route: "GET /admin/rules", need: admin},
-	{route: "POST /admin/rules", need: admin},
-	{route: "GET /admin/rules/new", need: admin},
-	{route: "GET /admin/rules/{id}", need: admin},
-	{route: "POST /admin/rules/{id}", need: admin},
-	{route: "POST /admin/rules/{id}/switch", need: admin},
-	{route: "POST /admin/rules/{id}/delete", need: admin},
-	{route: "POST /admin/rules/{id}/restore", need: admin},
-	{route: "GET /admin/access", need: admin},
-	{route: "POST /admin/access", need: admin},
-	{route: "POST /admin/access/revoke", need: admin},
-	{route: "GET /admin/templates", need: admin},
-	{route: "POST /admin/templates", need: admin},
-	{route: "GET /admin/privacy", need: admin},
-	{route: "POST /admin/privacy/check", need: admin},
-	{route: "POST /admin/privacy/apply", need: admin},
-	{route: "GET /user/{system}/erase", need: admin, path: "/user/{machine}/erase", shows: true},
-	{route: "POST /user/{system}/erase", need: admin, path: "/user/{machine}/erase", form: "confirm=no"},
-	{route: "GET /user/{system}/dump.jsonl", need: adminPrivate, path: "/user/{machine}/dump.jsonl", shows: true},
-	{route: "GET /admin/erasures", need: admin},
-	{route: "GET /admin/regroup", need: admin},
-	{route: "POST /admin/regroup", need: admin},
-	{route: "POST /admin/regroup/apply", need: admin},
-	{route: "POST /admin/regroup/stop", need: admin},
-	{route: "GET /admin/symbols", need: admin},
-	{route: "GET /admin/symbols.{format}", need: admin},
-	{route: "GET /admin/filings", need: admin},
-	{route: "GET /admin/filings.{format}", need: admin},
-	{route: "GET /admin/filings/{id}", need: admin},
-	{route: "POST /admin/filings/{id}/retry", need: admin},
-	{route: "POST /admin/filings/{id}/give-up", need: admin},
-	{route: "GET /admin/notifications", need: admin},
-	{route: "POST /admin/notifications", need: admin},
-	{route: "GET /admin/notifications/new", need: admin},
-	{route: "POST /admin/notifications/stop", need: admin},
-	{route: "POST /admin/notifications/resume", need: admin},
-	{route: "GET /admin/notifications/{id}", need: admin},
-	{route: "POST /admin/notifications/{id}", need: admin},
-	{route: "POST /admin/notifications/{id}/test", need: admin},
-	{route: "POST /admin/notifications/{id}/rotate", need: admin},
-	{route: "POST /admin/notifications/{id}/enable", need: admin},
-	{route: "POST /admin/notifications/{id}/disable", need: admin},
-	{route: "POST /admin/notifications/{id}/delete", need: admin},
-	{route: "GET /admin/notifications/{id}/deliveries/{delivery}", need: admin},
-	{route: "POST /admin/notifications/{id}/deliveries/{delivery}/again", need: admin},
-
-	{route: "POST /logout", need: everyone}, // last: it ends the sessions
+// plain returns cases for routes whose parameters are filled in, without a form.
+func plain(need need, routes ...string) (cases []rightsCase) {
+	for _, route := range routes {
+		cases = append(cases, rightsCase{route: route, need: need})
+	}
+	return cases
 }
