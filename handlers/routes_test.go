@@ -708,7 +708,8 @@ func TestRights(t *testing.T) {
 
 // wrongRecord returns what is wrong with the record of an answer in the audit log, or with the way in which a
 // visitor is asked to sign in; empty: nothing. first says whether the person asks this route for the first time.
-func (c rightsCase) wrongRecord(t *testing.T, p *handlertest.Pages, u crash.User, a *handlertest.Answer, first bool) string {
+func (c rightsCase) wrongRecord(t *testing.T, p *handlertest.Pages, u crash.User, a *handlertest.Answer,
+	first bool) string {
 	t.Helper()
 	reads := strings.HasPrefix(c.route, "GET ")
 	if u.ID == 0 {
@@ -844,7 +845,8 @@ var rightsCases = slices.Concat(
 		{route: "GET /problem/{id}/compare", need: viewer, path: "/problem/{problem}/compare?report={report}"},
 		{route: "GET /problem/{id}/symbols", need: viewer, path: "/problem/{problem}/symbols"},
 		{route: "POST /problem/{id}/notes", need: viewer, path: "/problem/{problem}/notes"},
-		{route: "POST /problem/{id}/notes/{note}", need: triage, path: "/problem/{problem}/notes/{note}", form: "text=better"},
+		{route: "POST /problem/{id}/notes/{note}", need: triage, path: "/problem/{problem}/notes/{note}",
+			form: "text=better"},
 		{route: "GET /oops/{id}", need: viewer, path: "/oops/{report}", shows: true},
 		{route: "GET /oops/{id}", need: viewer, path: "/oops/{report}.json", shows: true},
 		{route: "GET /oops/{id}", need: viewer, path: "/oops/{report}.crash", shows: true},
