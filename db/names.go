@@ -63,11 +63,9 @@ func (s *Store) insertNames(
 	for i, id := range ids {
 		buckets[i], inserted[id] = names[id], true
 	}
-	if _, err := tx.Exec(ctx, sqlInsertNames, pgx.NamedArgs{"ids": IDBytes(ids),
-		"buckets": IDBytes(buckets)}); err != nil {
-		return nil, fmt.Errorf("store names: %w", err)
-	}
-	return inserted, nil
+	_, err = tx.Exec(ctx, sqlInsertNames, pgx.NamedArgs{"ids": IDBytes(ids),
+		"buckets": IDBytes(buckets)})
+	return inserted, Wrap(err, "store names")
 }
 
 const (

@@ -489,12 +489,10 @@ func (s *Handle) Publish(ctx context.Context, tx pgx.Tx, e crash.Event, to crash
 	})); err != nil {
 		return false, fmt.Errorf("publish event %s: %w", e.Edge, Classify(err))
 	}
-	if _, err := tx.Exec(ctx, sqlInsertDeliveries, pgx.NamedArgs{
+	_, err = tx.Exec(ctx, sqlInsertDeliveries, pgx.NamedArgs{
 		"event": id, "endpoints": to.Endpoints, "at": s.Now(),
-	}); err != nil {
-		return false, fmt.Errorf("publish event %s: %w", e.Edge, Classify(err))
-	}
-	return true, nil
+	})
+	return true, Wrap(err, "publish event %s", e.Edge)
 }
 
 const sqlLockProblem = `

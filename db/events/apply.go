@@ -451,13 +451,11 @@ func (r *round) openStorms(ctx context.Context) (map[int64][]openStorm, error) {
 	open := map[int64][]openStorm{}
 	var rule int64
 	var s openStorm
-	if err := db.Each(ctx, r.store.Pool, sqlOpenStorms,
+	err := db.Each(ctx, r.store.Pool, sqlOpenStorms,
 		pgx.NamedArgs{"since": r.now.Add(-stormLookBack - rules.StormTime)}, []any{&rule, &s.key, &s.at, &s.held}, func() {
 			open[rule] = append(open[rule], s)
-		}); err != nil {
-		return nil, fmt.Errorf("storms: %w", db.Classify(err))
-	}
-	return open, nil
+		})
+	return open, db.Wrap(err, "storms")
 }
 
 // findStormsOf finds the storms among the arrivals of one package.
@@ -829,15 +827,13 @@ func (r *round) read(ctx context.Context) error {
 		return err
 	}
 	var id crash.BucketID
-	if err := db.Each(ctx, r.store.Pool, sqlChangedHeads, pgx.NamedArgs{"after": r.from.round}, []any{db.ScanTo(id[:])},
+	err = db.Each(ctx, r.store.Pool, sqlChangedHeads, pgx.NamedArgs{"after": r.from.round}, []any{db.ScanTo(id[:])},
 		func() {
 			if p, ok := r.ix.Problem(id); ok && p.Reports > 0 {
 				r.changed = append(r.changed, p)
 			}
-		}); err != nil {
-		return fmt.Errorf("changed problems: %w", db.Classify(err))
-	}
-	return nil
+		})
+	return db.Wrap(err, "changed problems")
 }
 
 // of returns the rules of a kind that watch a problem.

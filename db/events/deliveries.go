@@ -64,13 +64,11 @@ func (s *Store) DeliveryStates(ctx context.Context, endpoint int64) (map[crash.D
 	states := map[crash.DeliveryState]int64{}
 	var state crash.DeliveryState
 	var n int64
-	if err := db.Each(ctx, s.Pool, sqlDeliveryStates, pgx.NamedArgs{"endpoint": endpoint}, []any{&state, &n},
+	err := db.Each(ctx, s.Pool, sqlDeliveryStates, pgx.NamedArgs{"endpoint": endpoint}, []any{&state, &n},
 		func() {
 			states[state] = n
-		}); err != nil {
-		return nil, fmt.Errorf("states of deliveries: %w", db.Classify(err))
-	}
-	return states, nil
+		})
+	return states, db.Wrap(err, "states of deliveries")
 }
 
 // Delivery returns a delivery of an endpoint with its attempts, newest first. It returns NotFound if

@@ -188,15 +188,13 @@ func (r *round) unseenRegressions(ctx context.Context) ([]*regression, error) {
 	var id crash.BucketID
 	var rule int64
 	var key string
-	if err := db.Each(ctx, r.store.Pool, sqlSeenKeys, pgx.NamedArgs{"heads": heads, "kind": string(crash.EventRegressed)},
+	err := db.Each(ctx, r.store.Pool, sqlSeenKeys, pgx.NamedArgs{"heads": heads, "kind": string(crash.EventRegressed)},
 		[]any{db.ScanTo(id[:]), &rule, &key}, func() {
 			if g := at[edge{id, key}]; g != nil {
 				g.seenBy[rule] = true
 			}
-		}); err != nil {
-		return nil, fmt.Errorf("regressions that rules have seen: %w", db.Classify(err))
-	}
-	return all, nil
+		})
+	return all, db.Wrap(err, "regressions that rules have seen")
 }
 
 // findProposed finds problems that only proposed versions of a release have.
@@ -208,7 +206,7 @@ func (r *round) findProposed(ctx context.Context) error {
 	var o crash.Occurrence
 	var first time.Time
 	var machines int64
-	if err := db.Each(ctx, r.store.Pool, sqlProposed, pgx.NamedArgs{"after": r.from.round},
+	err := db.Each(ctx, r.store.Pool, sqlProposed, pgx.NamedArgs{"after": r.from.round},
 		[]any{db.ScanTo(id[:]), &o.Release, &o.Version, &first, &machines}, func() {
 			p, ok := r.ix.Problem(id)
 			if !ok {
@@ -221,10 +219,8 @@ func (r *round) findProposed(ctx context.Context) error {
 					r.add(rule, rules.Key(crash.EventProposed, string(o.Release), o.Version), e)
 				}
 			}
-		}); err != nil {
-		return fmt.Errorf("problems in proposed: %w", db.Classify(err))
-	}
-	return nil
+		})
+	return db.Wrap(err, "problems in proposed")
 }
 
 // findQuiet finds, once on each UTC day, problems that have been quiet for the number of weeks of a
@@ -282,7 +278,7 @@ func (r *round) findSymbolised(ctx context.Context) error {
 	}
 	var id crash.BucketID
 	var at time.Time
-	if err := db.Each(ctx, r.store.Pool, sqlSymbolised, pgx.NamedArgs{"after": r.from.decision, "upto": r.upTo.decision},
+	err := db.Each(ctx, r.store.Pool, sqlSymbolised, pgx.NamedArgs{"after": r.from.decision, "upto": r.upTo.decision},
 		[]any{db.ScanTo(id[:]), &at}, func() {
 			p, ok := r.ix.Problem(id)
 			if !ok || p.Provisional {
@@ -295,10 +291,8 @@ func (r *round) findSymbolised(ctx context.Context) error {
 					r.add(rule, rules.Key(crash.EventSymbolised), e)
 				}
 			}
-		}); err != nil {
-		return fmt.Errorf("symbolised problems: %w", db.Classify(err))
-	}
-	return nil
+		})
+	return db.Wrap(err, "symbolised problems")
 }
 
 // mutesLookBack is how long before the last round a mute may have ended without that round having seen
@@ -322,7 +316,7 @@ func (r *round) findUnmuted(ctx context.Context) error {
 	var id crash.BucketID
 	var mute int64
 	var why string
-	if err := db.Each(ctx, r.store.Pool, sqlTriageEnded, pgx.NamedArgs{"since": since},
+	err := db.Each(ctx, r.store.Pool, sqlTriageEnded, pgx.NamedArgs{"since": since},
 		[]any{db.ScanTo(id[:]), &mute, &why}, func() {
 			p, ok := r.ix.Problem(id)
 			if !ok {
@@ -335,10 +329,8 @@ func (r *round) findUnmuted(ctx context.Context) error {
 					r.add(rule, rules.Key(crash.EventUnmuted, fmt.Sprint(mute)), e)
 				}
 			}
-		}); err != nil {
-		return fmt.Errorf("ended mutes: %w", db.Classify(err))
-	}
-	return nil
+		})
+	return db.Wrap(err, "ended mutes")
 }
 
 // muted returns those of the problems that are muted.
@@ -348,13 +340,11 @@ func (r *round) muted(ctx context.Context, heads [][]byte) (map[crash.BucketID]b
 	}
 	muted := map[crash.BucketID]bool{}
 	var id crash.BucketID
-	if err := db.Each(ctx, r.store.Pool, sqlTriageMuted, pgx.NamedArgs{"heads": heads}, []any{db.ScanTo(id[:])},
+	err := db.Each(ctx, r.store.Pool, sqlTriageMuted, pgx.NamedArgs{"heads": heads}, []any{db.ScanTo(id[:])},
 		func() {
 			muted[id] = true
-		}); err != nil {
-		return nil, fmt.Errorf("muted problems: %w", db.Classify(err))
-	}
-	return muted, nil
+		})
+	return muted, db.Wrap(err, "muted problems")
 }
 
 // findRefused finds filings that the tracker has refused, each time anew.
@@ -365,7 +355,7 @@ func (r *round) findRefused(ctx context.Context) error {
 	var id crash.BucketID
 	var filing, attempts int64
 	var reason string
-	if err := db.Each(ctx, r.store.Pool, sqlRefused, nil, []any{db.ScanTo(id[:]), &filing, &attempts, &reason},
+	err := db.Each(ctx, r.store.Pool, sqlRefused, nil, []any{db.ScanTo(id[:]), &filing, &attempts, &reason},
 		func() {
 			p, ok := r.ix.Problem(id)
 			if !ok {
@@ -378,10 +368,8 @@ func (r *round) findRefused(ctx context.Context) error {
 					r.add(rule, rules.Key(crash.EventRefused, fmt.Sprint(filing), fmt.Sprint(attempts)), e)
 				}
 			}
-		}); err != nil {
-		return fmt.Errorf("refused bugs: %w", db.Classify(err))
-	}
-	return nil
+		})
+	return db.Wrap(err, "refused bugs")
 }
 
 func unmutedText(why string) string { return strings.TrimSpace(rules.UnmutedText + " " + why) }
@@ -663,13 +651,11 @@ func (s *Store) packagesOf(ctx context.Context, kinds, keys []string) (map[[2]st
 	packages := map[[2]string][]string{}
 	var kind, key string
 	var names []string
-	if err := db.Each(ctx, s.Pool, sqlMembers, pgx.NamedArgs{"kinds": kinds, "keys": keys}, []any{&kind, &key, &names},
+	err := db.Each(ctx, s.Pool, sqlMembers, pgx.NamedArgs{"kinds": kinds, "keys": keys}, []any{&kind, &key, &names},
 		func() {
 			packages[[2]string{kind, key}], names = names, nil
-		}); err != nil {
-		return nil, fmt.Errorf("packages of sets and teams: %w", db.Classify(err))
-	}
-	return packages, nil
+		})
+	return packages, db.Wrap(err, "packages of sets and teams")
 }
 
 // membersOf returns the source packages of the sets or teams of a scope.

@@ -564,11 +564,9 @@ func (r *round) propose(ctx context.Context, tx pgx.Tx, e rules.Edge) error {
 	if automatic {
 		state = rules.CandidateAutomatic
 	}
-	if _, err := tx.Exec(ctx, sqlPropose, pgx.NamedArgs{"head": p.ID[:], "rule": e.Rule.ID, "automatic": automatic,
-		"state": state, "why": e.Event.Text, "machines": e.Event.Machines, "now": r.now}); err != nil {
-		return fmt.Errorf("propose %s for filing: %w", p.ID, err)
-	}
-	return nil
+	_, err := tx.Exec(ctx, sqlPropose, pgx.NamedArgs{"head": p.ID[:], "rule": e.Rule.ID, "automatic": automatic,
+		"state": state, "why": e.Event.Text, "machines": e.Event.Machines, "now": r.now})
+	return db.Wrap(err, "propose %s for filing", p.ID)
 }
 
 func scanCandidate(row pgx.CollectableRow) (c rules.Candidate, err error) {

@@ -375,12 +375,10 @@ func (a *Store) Named(ctx context.Context, names []string) (map[string]string, e
 		return known, nil
 	}
 	var typed, name string
-	if err := db.Each(ctx, a.store.Pool, sqlNamed, pgx.NamedArgs{"names": names}, []any{&typed, &name}, func() {
+	err := db.Each(ctx, a.store.Pool, sqlNamed, pgx.NamedArgs{"names": names}, []any{&typed, &name}, func() {
 		known[typed] = name
-	}); err != nil {
-		return nil, fmt.Errorf("names of accounts: %w", db.Classify(err))
-	}
-	return known, nil
+	})
+	return known, db.Wrap(err, "names of accounts")
 }
 
 // mention publishes an event to each account that the text of a note names and the text before did

@@ -217,11 +217,9 @@ func (s *Store) SecondFactors(ctx context.Context) (map[int64]time.Time, error) 
 	all := map[int64]time.Time{}
 	var user int64
 	var since time.Time
-	if err := db.Each(ctx, s.store.Pool, sqlAll, nil, []any{&user, &since},
-		func() { all[user] = since }); err != nil {
-		return nil, fmt.Errorf("second factors: %w", db.Classify(err))
-	}
-	return all, nil
+	err := db.Each(ctx, s.store.Pool, sqlAll, nil, []any{&user, &since},
+		func() { all[user] = since })
+	return all, db.Wrap(err, "second factors")
 }
 
 func sealContext(user int64) string { return fmt.Sprintf("second factor\x00%d", user) }

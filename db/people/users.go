@@ -619,15 +619,13 @@ func (a *Store) Refreshable(ctx context.Context, issuer string, before time.Time
 	var all []crash.StoredIdentity
 	i := crash.StoredIdentity{Identity: crash.Identity{Source: crash.SourceOIDC, Issuer: issuer}}
 	var sealed string
-	if _, err := pgx.ForEachRow(rows, []any{&i.ID, &i.UserID, &i.Subject, &sealed, &i.Offline}, func() (err error) {
+	_, err = pgx.ForEachRow(rows, []any{&i.ID, &i.UserID, &i.Subject, &sealed, &i.Offline}, func() (err error) {
 		if i.Refresh, err = a.store.OpenSecret(sealed, refreshContext(i.ID)); err == nil {
 			all = append(all, i)
 		}
 		return nil
-	}); err != nil {
-		return nil, fmt.Errorf("groups to refresh: %w", db.Classify(err))
-	}
-	return all, nil
+	})
+	return all, db.Wrap(err, "groups to refresh")
 }
 
 const (

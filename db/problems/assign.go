@@ -204,13 +204,11 @@ func (s *Store) AssigneesAndTags(ctx context.Context, ids []crash.BucketID) (map
 	all := map[crash.BucketID]index.People{}
 	var id crash.BucketID
 	var p index.People
-	if err := db.Each(ctx, s.Pool, sqlPeopleOf, pgx.NamedArgs{"ids": db.IDBytes(ids)},
+	err := db.Each(ctx, s.Pool, sqlPeopleOf, pgx.NamedArgs{"ids": db.IDBytes(ids)},
 		[]any{db.ScanTo(id[:]), &p.Name, &p.TagList}, func() {
 			all[id] = p
-		}); err != nil {
-		return nil, fmt.Errorf("assignees of problems: %w", db.Classify(err))
-	}
-	return all, nil
+		})
+	return all, db.Wrap(err, "assignees of problems")
 }
 
 const sqlKnownNames = `
@@ -222,14 +220,12 @@ const sqlKnownNames = `
 // AssigneeNames returns up to limit names of accounts, and their names at the tracker, with a prefix.
 func (s *Store) AssigneeNames(ctx context.Context, begins string, limit int) (accounts, atTracker []string, err error) {
 	var name, tracker string
-	if err := db.Each(ctx, s.Pool, sqlKnownNames, pgx.NamedArgs{"begins": begins, "limit": limit}, []any{&name, &tracker},
+	err = db.Each(ctx, s.Pool, sqlKnownNames, pgx.NamedArgs{"begins": begins, "limit": limit}, []any{&name, &tracker},
 		func() {
 			accounts = append(accounts, name)
 			if tracker != "" {
 				atTracker = append(atTracker, "~"+tracker)
 			}
-		}); err != nil {
-		return nil, nil, fmt.Errorf("names of accounts: %w", db.Classify(err))
-	}
-	return accounts, atTracker, nil
+		})
+	return accounts, atTracker, db.Wrap(err, "names of accounts")
 }

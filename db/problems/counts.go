@@ -126,12 +126,10 @@ func (s *Store) WholeSignatures(ctx context.Context, of []index.Row) (map[crash.
 	signatures := map[crash.BucketID]string{}
 	var id crash.BucketID
 	var signature string
-	if err := db.Each(ctx, s.Pool, sqlSignatures, pgx.NamedArgs{"ids": db.IDBytes(ids)},
+	err := db.Each(ctx, s.Pool, sqlSignatures, pgx.NamedArgs{"ids": db.IDBytes(ids)},
 		[]any{db.ScanTo(id[:]), &signature},
-		func() { signatures[id] = signature }); err != nil {
-		return nil, fmt.Errorf("signatures: %w", db.Classify(err))
-	}
-	return signatures, nil
+		func() { signatures[id] = signature })
+	return signatures, db.Wrap(err, "signatures")
 }
 
 const sqlFirstBucket = `
@@ -241,11 +239,9 @@ func (s *Store) ProblemDays(ctx context.Context, since, until time.Time) (map[ti
 	days := map[time.Time]int64{}
 	var day time.Time
 	var n int64
-	if err := db.Each(ctx, s.Pool, sqlProblemDays, pgx.NamedArgs{"since": since, "until": until}, []any{&day, &n},
-		func() { days[day.UTC()] = n }); err != nil {
-		return nil, fmt.Errorf("days of problems: %w", db.Classify(err))
-	}
-	return days, nil
+	err := db.Each(ctx, s.Pool, sqlProblemDays, pgx.NamedArgs{"since": since, "until": until}, []any{&day, &n},
+		func() { days[day.UTC()] = n })
+	return days, db.Wrap(err, "days of problems")
 }
 
 // TracedDays returns the same as [index.Index.TracedDays], also for days that are older than the
@@ -332,12 +328,10 @@ func (s *Store) readReleases(ctx context.Context) (map[crash.Release]int64, erro
 	all := map[crash.Release]int64{}
 	var release crash.Release
 	var reports int64
-	if err := db.Each(ctx, s.Pool, sqlReleases, pgx.NamedArgs{"since": s.Now().UTC().AddDate(0, 0, -releaseDays)},
+	err := db.Each(ctx, s.Pool, sqlReleases, pgx.NamedArgs{"since": s.Now().UTC().AddDate(0, 0, -releaseDays)},
 		[]any{&release, &reports},
-		func() { all[release] = reports }); err != nil {
-		return nil, fmt.Errorf("releases: %w", db.Classify(err))
-	}
-	return all, nil
+		func() { all[release] = reports })
+	return all, db.Wrap(err, "releases")
 }
 
 // HasRelease reports whether the release has a counted report.
