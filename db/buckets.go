@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -86,10 +85,7 @@ const sqlBucket = `select ` + BucketColumns + ` from buckets as b ` + BucketJoin
 // tags to be sent. It returns NotFound if there is no such bucket.
 func (s *Store) Bucket(ctx context.Context, id crash.BucketID) (crash.Bucket, error) {
 	b, err := One(ctx, s.Pool, sqlBucket, pgx.NamedArgs{"id": id[:]}, ScanBucket)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return crash.Bucket{}, crash.ErrUnknownBucket
-	}
-	return b, Wrap(err, "bucket %s", id)
+	return b, WrapOr(err, crash.ErrUnknownBucket, "bucket %s", id)
 }
 
 // ScanBucket scans a row of BucketColumns.

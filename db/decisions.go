@@ -113,10 +113,7 @@ func (s *Decisions) Decision(ctx context.Context, id int64) (crash.Decision, err
 
 func oneDecision(id int64, rows pgx.Rows) (crash.Decision, error) {
 	d, err := pgx.CollectExactlyOneRow(rows, scanDecision)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return d, errUnknownDecision
-	}
-	return d, Wrap(err, "decision %d", id)
+	return d, WrapOr(err, errUnknownDecision, "decision %d", id)
 }
 
 const sqlUndone = `update decisions set undone_by = @person, undone_at = @at where id = @id`
@@ -169,10 +166,7 @@ const sqlSignature = `select signature, head from buckets where id = @id`
 func (s *Decisions) Signature(ctx context.Context, id crash.BucketID) (signature string, head crash.BucketID,
 	err error) {
 	err = s.Pool.QueryRow(ctx, sqlSignature, pgx.NamedArgs{"id": id[:]}).Scan(&signature, ScanTo(head[:]))
-	if errors.Is(err, pgx.ErrNoRows) {
-		return "", head, crash.ErrUnknownBucket
-	}
-	return signature, head, Wrap(err, "signature of %s", id)
+	return signature, head, WrapOr(err, crash.ErrUnknownBucket, "signature of %s", id)
 }
 
 const (
@@ -300,10 +294,7 @@ const sqlBugTemplate = `
 func (s *Store) BugTemplate(ctx context.Context, source, problemType string) (crash.BugTemplate, error) {
 	t, err := One(ctx, s.Pool, sqlBugTemplate, pgx.NamedArgs{"package": source, "type": problemType},
 		pgx.RowToStructByPos[crash.BugTemplate])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return crash.BugTemplate{}, nil
-	}
-	return t, Wrap(err, "template of bugs")
+	return t, WrapOr(err, nil, "template of bugs")
 }
 
 const sqlUpdateRules = `

@@ -195,10 +195,7 @@ func (s *Decisions) Rename(ctx context.Context, bucket crash.BucketID, name, per
 		}
 		return d.rename(ctx, head, before, name, crash.CausePerson, person, reason)
 	})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return crash.ErrUnknownBucket
-	}
-	return Wrap(err, "rename %s", bucket)
+	return WrapOr(err, crash.ErrUnknownBucket, "rename %s", bucket)
 }
 
 func (d *deciding) rename(ctx context.Context, head crash.BucketID, before, after string, cause crash.DecisionCause,

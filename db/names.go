@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -179,11 +178,8 @@ func (d *deciding) saveNames(ctx context.Context, id crash.OopsID, found crash.F
 	var bucket, body []byte
 	err = d.QueryRow(ctx, sqlReportToName, args).Scan(&bucket, &r.counted, &r.summary.Executable, &r.summary.Package,
 		&r.summary.Version, &r.summary.Release, &r.summary.Architecture, &r.address, &body)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return r, errUnknownReport
-	}
 	if err != nil {
-		return r, err
+		return r, NoRows(err, errUnknownReport)
 	}
 	if bucket != nil {
 		r.from = (*crash.BucketID)(bucket)

@@ -99,10 +99,7 @@ func (s *Decisions) Regroup(ctx context.Context, id int64) (crash.RegroupRun, er
 
 func (s *Decisions) oneRun(ctx context.Context, sql string, args pgx.NamedArgs) (crash.RegroupRun, error) {
 	run, err := One(ctx, s.Pool, sql, args, scanRun)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return run, errUnknownRun
-	}
-	return run, Wrap(err, "run of regrouping")
+	return run, WrapOr(err, errUnknownRun, "run of regrouping")
 }
 
 // Regroups returns up to limit runs, latest first.

@@ -52,10 +52,7 @@ const sqlReport = `select ` + ReportColumns + `, rule, rules, body from reports 
 // Report returns a report with all its fields. It returns NotFound if there is none with this id.
 func (s *Store) Report(ctx context.Context, id crash.OopsID) (crash.StoredReport, error) {
 	r, err := s.readReport(ctx, id)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return r, errUnknownReport
-	}
-	return r, Wrap(err, "report %s", id)
+	return r, WrapOr(err, errUnknownReport, "report %s", id)
 }
 
 var errUnknownReport = crash.Errorf(crash.NotFound, "unknown_oops", "There is no report with this id.")
@@ -113,10 +110,7 @@ const sqlReportSystem = `select system from reports where received = @received a
 func (s *Store) ReportSystem(ctx context.Context, id crash.OopsID) (crash.SystemID, error) {
 	var system crash.SystemID
 	err := s.Pool.QueryRow(ctx, sqlReportSystem, ReportArgs(id)).Scan(&system)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return "", errUnknownReport
-	}
-	return system, Wrap(err, "system of report %s", id)
+	return system, WrapOr(err, errUnknownReport, "system of report %s", id)
 }
 
 // ReportArgs returns the arguments that find a report. The id contains the time of arrival, which

@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -56,4 +57,20 @@ func Wrap(err error, format string, args ...any) error {
 		return nil
 	}
 	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), Classify(err))
+}
+
+// NoRows returns err, or none if err says that a statement has returned no row; none may be nil.
+func NoRows(err, none error) error {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return none
+	}
+	return err
+}
+
+// WrapOr is like [Wrap], but returns none if err says that a statement has returned no row; none may be nil.
+func WrapOr(err, none error, format string, args ...any) error {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return none
+	}
+	return Wrap(err, format, args...)
 }

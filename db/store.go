@@ -511,11 +511,8 @@ func (s *Handle) LockProblem(ctx context.Context, tx pgx.Tx, bucket crash.Bucket
 	e := crash.Event{Bucket: &id}
 	err := tx.QueryRow(ctx, sqlLockProblem, pgx.NamedArgs{"bucket": bucket[:]}).Scan(
 		ScanTo(id[:]), &t.Rule, &t.Title, &t.Name, &t.Executable, &t.Signature, &e.Package, &e.Source)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return e, crash.ErrUnknownBucket
-	}
 	if err != nil {
-		return e, fmt.Errorf("problem of %s: %w", bucket, Classify(err))
+		return e, WrapOr(err, crash.ErrUnknownBucket, "problem of %s", bucket)
 	}
 	t = t.Public()
 	// The title is the heading of the page for visitors.

@@ -34,10 +34,7 @@ const sqlFiling = `select ` + filingColumns + ` from filings where id = @id`
 func (s *Store) Filing(ctx context.Context, id int64) (crash.Filing, error) {
 	var f crash.Filing
 	err := scanFiling(s.Pool.QueryRow(ctx, sqlFiling, pgx.NamedArgs{"id": id}), &f)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return f, errUnknownFiling
-	}
-	return f, db.Wrap(err, "filing %d", id)
+	return f, db.WrapOr(err, errUnknownFiling, "filing %d", id)
 }
 
 var errUnknownFiling = crash.Errorf(crash.NotFound, "unknown_filing", "There is no such filing.")
@@ -227,10 +224,7 @@ func (s *Store) ClaimFiling(ctx context.Context, id int64, own crash.OwnAccount)
 		}
 		return tx.QueryRow(ctx, sqlInsertAttempt, args).Scan(&claim.Entry, &claim.Senders)
 	})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return claim, errUnknownFiling
-	}
-	return claim, db.Wrap(err, "claim filing %d", id)
+	return claim, db.WrapOr(err, errUnknownFiling, "claim filing %d", id)
 }
 
 // nextStep returns the step that a filing in a state needs.
@@ -488,10 +482,7 @@ func (s *Store) FinishFiling(ctx context.Context, r crash.FilingResult, terms cr
 		}
 		return err
 	})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return f, errUnknownFiling
-	}
-	return f, db.Wrap(err, "finish filing %d", r.Claim.ID)
+	return f, db.WrapOr(err, errUnknownFiling, "finish filing %d", r.Claim.ID)
 }
 
 // awaits reports whether the filing still waits for the outcome of this step.

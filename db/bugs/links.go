@@ -140,10 +140,7 @@ func (s *Store) RelinkBug(ctx context.Context, bucket crash.BucketID, number int
 func (s *Store) changeLink(ctx context.Context, what string, bucket crash.BucketID, number int64,
 	change func(pgx.Tx) error) error {
 	err := s.InTx(ctx, change)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return errNotLinked(number)
-	}
-	return db.Wrap(err, "%s bug %d of %s", what, number, bucket)
+	return db.WrapOr(err, errNotLinked(number), "%s bug %d of %s", what, number, bucket)
 }
 
 // maxBucketsOfBug limits how many buckets of a bug are listed.
@@ -247,11 +244,8 @@ func (s *Store) byHand(
 		}
 		event.Before = auditedFiling(f)
 		err = scanFiling(tx.QueryRow(ctx, sql, args), &f)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return unfit
-		}
 		if err != nil {
-			return err
+			return db.NoRows(err, unfit)
 		}
 		if f.State != crash.FilingAbandoned {
 			if err := s.AddFilingJob(ctx, tx, f.ID, jobHead); err != nil {
@@ -261,10 +255,7 @@ func (s *Store) byHand(
 		event.Subject, event.After = f.Bucket.String(), auditedFiling(f)
 		return s.Audit(ctx, tx, event)
 	})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return f, errUnknownFiling
-	}
-	return f, db.Wrap(err, "%s of filing %v", event.Action, args["id"])
+	return f, db.WrapOr(err, errUnknownFiling, "%s of filing %v", event.Action, args["id"])
 }
 
 // auditedFiling returns what the audit log says about a filing that somebody changes.

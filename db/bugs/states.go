@@ -345,10 +345,7 @@ func (s *Store) BeginComment(ctx context.Context, number int64, kind crash.Updat
 	bucket crash.BucketID) (first bool, err error) {
 	args := pgx.NamedArgs{"number": number, "kind": string(kind), "about": about, "bucket": bucket[:]}
 	err = s.Pool.QueryRow(ctx, sqlBeginComment, args).Scan(&first)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return false, nil
-	}
-	return first, db.Wrap(err, "comment on bug %d", number)
+	return first, db.WrapOr(err, nil, "comment on bug %d", number)
 }
 
 // EndComment records the outcome of a comment: "sent", "refused" or "unknown", with the tracker's

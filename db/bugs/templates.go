@@ -177,10 +177,7 @@ func (s *Store) BeginSection(ctx context.Context, b crash.BugSection, hash strin
 	err = s.Pool.QueryRow(ctx, sqlBeginSection, pgx.NamedArgs{
 		"number": b.Number, "attempt": b.Attempt, "hash": hash, "facts": facts, "again": again,
 	}).Scan(&attempt)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return 0, false, nil
-	}
-	return attempt, true, db.Wrap(err, "section of bug %d", b.Number)
+	return attempt, err == nil, db.WrapOr(err, nil, "section of bug %d", b.Number)
 }
 
 // SectionWritten records that the tracker has the text with this hash and these facts.

@@ -80,11 +80,8 @@ func (s *Store) Delivery(
 	if err == nil {
 		d, err = pgx.CollectExactlyOneRow(rows, scanDelivery)
 	}
-	if errors.Is(err, pgx.ErrNoRows) {
-		return d, nil, errNoDelivery
-	}
 	if err != nil {
-		return d, nil, fmt.Errorf("delivery %s: %w", id, db.Classify(err))
+		return d, nil, db.WrapOr(err, errNoDelivery, "delivery %s", id)
 	}
 	rows, err = s.Pool.Query(ctx, sqlDeliveryAttempts, pgx.NamedArgs{"id": d.ID})
 	if err == nil {
@@ -119,11 +116,8 @@ func (s *Store) SendAgain(ctx context.Context, endpoint int64, id crash.Delivery
 		now := s.Now()
 		args := pgx.NamedArgs{"endpoint": endpoint, "id": id, "now": now}
 		err := tx.QueryRow(ctx, sqlSendAgain, args).Scan(&name, &off, &state, &due)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return errNoDelivery
-		}
 		if err != nil {
-			return fmt.Errorf("send delivery %s again: %w", id, err)
+			return db.WrapOr(err, errNoDelivery, "send delivery %s again", id)
 		}
 		if off {
 			return crash.Errorf(crash.Conflict, "endpoint_off", "“%s” is switched off. Switch it on first.", name)
@@ -311,11 +305,8 @@ func (s *Store) claimDelivery(ctx context.Context, tx pgx.Tx, claim *crash.Deliv
 		return false, false, err
 	}
 	claim.Delivery, err = db.One(ctx, tx, sqlNextDelivery, args, scanDelivery)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return false, false, errNoneLeft
-	}
 	if err != nil {
-		return false, false, err
+		return false, false, db.NoRows(err, errNoneLeft)
 	}
 	args["delivery"], args["limit"] = claim.ID, maxSummarised
 	if err := tx.QueryRow(ctx, sqlBeginAttempt, args).Scan(&claim.Attempt); err != nil {
@@ -456,10 +447,7 @@ func (s *Store) SavePayload(ctx context.Context, claim crash.DeliveryClaim, payl
 	args := claimArgs(claim)
 	args["payload"] = payload
 	err := s.Pool.QueryRow(ctx, sqlSavePayload, args).Scan(&payload)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return "", ErrLostDelivery
-	}
-	return payload, db.Wrap(err, "payload of delivery %s", claim.ID)
+	return payload, db.WrapOr(err, ErrLostDelivery, "payload of delivery %s", claim.ID)
 }
 
 func claimArgs(claim crash.DeliveryClaim) pgx.NamedArgs {
@@ -478,11 +466,8 @@ func (s *Store) FinishDelivery(ctx context.Context, claim crash.DeliveryClaim, o
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
 		var off bool
 		err := tx.QueryRow(ctx, sqlLockClaimed, args).Scan(&claim.To.Name, &claim.To.Owner, &off)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return ErrLostDelivery
-		}
 		if err != nil {
-			return err
+			return db.NoRows(err, ErrLostDelivery)
 		}
 		statements := []string{sqlEndAttempt, sqlEndpointFailed, sqlEndDelivery}
 		switch {
@@ -565,10 +550,7 @@ func (s *Store) Endpoints(ctx context.Context) ([]crash.Endpoint, error) {
 // Endpoint returns an endpoint without secrets. It returns NotFound if there is none.
 func (s *Store) Endpoint(ctx context.Context, id int64) (crash.Endpoint, error) {
 	e, err := db.One(ctx, s.Pool, sqlEndpoint, pgx.NamedArgs{"id": id}, scanEndpoint)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return e, errNoEndpoint
-	}
-	return e, db.Wrap(err, "endpoint %d", id)
+	return e, db.WrapOr(err, errNoEndpoint, "endpoint %d", id)
 }
 
 func scanEndpoint(row pgx.CollectableRow) (e crash.Endpoint, err error) {
@@ -589,11 +571,8 @@ func (s *Store) EndpointWithSecrets(ctx context.Context, id int64) (crash.Endpoi
 	var sealed sealedEndpoint
 	err = s.Pool.QueryRow(ctx, sqlEndpointSecrets, pgx.NamedArgs{"id": id}).
 		Scan(&sealed.address, &sealed.secret, &sealed.previous)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return e, errNoEndpoint
-	}
 	if err != nil {
-		return e, fmt.Errorf("endpoint %d: %w", id, db.Classify(err))
+		return e, db.WrapOr(err, errNoEndpoint, "endpoint %d", id)
 	}
 	s.openEndpoint(ctx, &e, sealed)
 	return e, nil
@@ -685,10 +664,7 @@ const (
 func scanAudited(row pgx.Row, id int64) (crash.Endpoint, error) {
 	e := crash.Endpoint{ID: id}
 	err := row.Scan(&e.Name, &e.Host, &e.Channel, &e.Owner, &e.PerMinute)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return e, errNoEndpoint
-	}
-	return e, db.Wrap(err, "read endpoint %d", id)
+	return e, db.WrapOr(err, errNoEndpoint, "read endpoint %d", id)
 }
 
 func (s *Store) saveEndpoint(ctx context.Context, tx pgx.Tx, e crash.Endpoint, person, action string) error {

@@ -334,10 +334,7 @@ func oneRule(rows pgx.Rows, err error) (rules.Rule, error) {
 	if err == nil {
 		r, err = pgx.CollectExactlyOneRow(rows, scanRule)
 	}
-	if errors.Is(err, pgx.ErrNoRows) {
-		return r, errNoRule
-	}
-	return r, db.Wrap(err, "rule")
+	return r, db.WrapOr(err, errNoRule, "rule")
 }
 
 // SaveRule stores a rule that Check accepts: a new one if its id is 0. A rule whose condition has
@@ -636,11 +633,8 @@ func (s *Store) decide(ctx context.Context, id int64, to rules.CandidateState, p
 		var before rules.CandidateState
 		err := tx.QueryRow(ctx, sqlDecide, pgx.NamedArgs{"id": id, "state": to, "person": by,
 			"decided": db.OrNull(decided), "reason": reason, "from": from}).Scan(db.ScanTo(problem[:]), &before)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return errNoCandidate
-		}
 		if err != nil {
-			return err
+			return db.NoRows(err, errNoCandidate)
 		}
 		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "candidate." + string(to),
 			Subject: problem.String(), Before: map[string]any{"state": before},

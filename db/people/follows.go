@@ -312,10 +312,7 @@ func (a *Store) ChangeNote(ctx context.Context, bucket crash.BucketID, id int64,
 		}
 		return mention(ctx, a.store, tx, bucket, id, before, text, person)
 	})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return errUnknownNote
-	}
-	return db.Wrap(err, "change note %d", id)
+	return db.WrapOr(err, errUnknownNote, "change note %d", id)
 }
 
 // auditNote records that somebody wrote a text of a note, which the history of the note has.

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base32"
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -200,11 +199,8 @@ func (s *Store) ResetSecondFactor(ctx context.Context, by, name string) error {
 
 func (s *Store) removeSecondFactor(ctx context.Context, tx pgx.Tx, by, name, action string) error {
 	err := tx.QueryRow(ctx, sqlDelete, pgx.NamedArgs{"name": name}).Scan(&name)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return errOff
-	}
 	if err != nil {
-		return fmt.Errorf("remove second factor: %w", err)
+		return db.WrapOr(err, errOff, "remove second factor")
 	}
 	return s.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: action, Subject: name,
 		Before: map[string]any{"app": true}, After: map[string]any{"app": false}})
@@ -267,10 +263,7 @@ func lock(ctx context.Context, tx pgx.Tx, user int64) (factor, error) {
 	var f factor
 	err := tx.QueryRow(ctx, sqlLock, pgx.NamedArgs{"user": user}).Scan(&f.sealed, &f.confirmed, &f.lastStep, &f.proof,
 		&f.disabled)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return f, errOff
-	}
-	return f, db.Wrap(err, "lock second factor")
+	return f, db.WrapOr(err, errOff, "lock second factor")
 }
 
 const sqlFinishSignIn = `update users set last_login = @now where id = @user returning name`

@@ -53,10 +53,7 @@ func (s *Sessions) FindCtx(ctx context.Context, token string) ([]byte, bool, err
 	var data []byte
 	err := s.store.Pool.QueryRow(reader.Everything(ctx), sqlFindSession,
 		pgx.NamedArgs{"token": token, "now": s.store.Now()}).Scan(&data)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, false, nil
-	}
-	return data, true, db.Wrap(err, "find session")
+	return data, err == nil, db.WrapOr(err, nil, "find session")
 }
 
 const sqlCommitSession = `

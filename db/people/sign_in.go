@@ -120,11 +120,8 @@ func (a *Store) signedIn(ctx context.Context, account account, tries []attempt) 
 		}
 		u, err = db.One(ctx, tx, sqlSignedIn, a.withRights(pgx.NamedArgs{"id": account.id, "now": a.store.Now(),
 			"partly": account.needsCode}), a.scanUser)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return errWrongPassword
-		}
 		if err != nil {
-			return fmt.Errorf("record sign-in: %w", err)
+			return db.WrapOr(err, errWrongPassword, "record sign-in")
 		}
 		if account.needsCode { // recorded when the code is right
 			return nil

@@ -156,11 +156,8 @@ func (a *Store) ByToken(ctx context.Context, token string, from netip.Addr) (cra
 		"hash": hash[:], "now": a.store.Now(), "address": address}))
 	var rights []right
 	err := row.Scan(append(userFields(&u, &rights), tokenFields(&t)...)...)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return u, t, crash.ErrBadToken
-	}
 	if err != nil {
-		return u, t, fmt.Errorf("read token: %w", db.Classify(err))
+		return u, t, db.WrapOr(err, crash.ErrBadToken, "read token")
 	}
 	a.setRights(&u, rights)
 	if u.GroupsExpired && slices.ContainsFunc(t.Scopes, func(s crash.Scope) bool { return !u.MayScope(s) }) {

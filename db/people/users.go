@@ -247,11 +247,8 @@ func (a *Store) SetTrackerName(ctx context.Context, by, name, trackerName string
 		event := db.AuditEvent{Person: by, Action: "user.tracker-name", After: map[string]any{"tracker_name": trackerName}}
 		err := tx.QueryRow(ctx, sqlSetTrackerName, pgx.NamedArgs{"name": name, "tracker": trackerName}).
 			Scan(&event.Subject, &old)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return errUnknownUser(name)
-		}
 		if err != nil {
-			return fmt.Errorf("tracker name of %q: %w", name, err)
+			return db.WrapOr(err, errUnknownUser(name), "tracker name of %q", name)
 		}
 		event.Before = map[string]any{"tracker_name": old}
 		return a.store.Audit(ctx, tx, event)
@@ -292,11 +289,8 @@ func (a *Store) SetRole(ctx context.Context, by, name string, role crash.Role) e
 	return a.store.InTx(ctx, func(tx pgx.Tx) error {
 		var old string
 		err := tx.QueryRow(ctx, sqlSetRole, pgx.NamedArgs{"name": name, "role": role}).Scan(&name, &old)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return errUnknownUser(name)
-		}
 		if err != nil {
-			return fmt.Errorf("role of %q: %w", name, err)
+			return db.WrapOr(err, errUnknownUser(name), "role of %q", name)
 		}
 		return a.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: "user.role", Subject: name,
 			Before: map[string]any{"role": old}, After: map[string]any{"role": role}})
@@ -310,11 +304,8 @@ func (a *Store) Remove(ctx context.Context, by, name string) error {
 		var role string
 		var disabled bool
 		err := tx.QueryRow(ctx, sqlRemoveUser, pgx.NamedArgs{"name": name}).Scan(&name, &role, &disabled)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return errUnknownUser(name)
-		}
 		if err != nil {
-			return fmt.Errorf("remove %q: %w", name, err)
+			return db.WrapOr(err, errUnknownUser(name), "remove %q", name)
 		}
 		return a.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: "user.remove", Subject: name,
 			Before: map[string]any{"role": role, "disabled": disabled}})

@@ -272,10 +272,7 @@ const sqlBucketOf = `select bucket_id from marks where id = @id and kind not in 
 // BucketOf returns the bucket of an entry. It returns NotFound if there is no such entry.
 func (s *Store) BucketOf(ctx context.Context, id int64) (bucket crash.BucketID, err error) {
 	err = s.Pool.QueryRow(ctx, sqlBucketOf, pgx.NamedArgs{"id": id}).Scan(db.ScanTo(bucket[:]))
-	if errors.Is(err, pgx.ErrNoRows) {
-		return bucket, errUnknown
-	}
-	return bucket, db.Wrap(err, "problem of a triage entry")
+	return bucket, db.WrapOr(err, errUnknown, "problem of a triage entry")
 }
 
 // Undo makes an entry of a problem's manual status not stand any more, whoever made it. A mute that
@@ -287,11 +284,8 @@ func (s *Store) Undo(ctx context.Context, id int64, person string) (crash.Mark, 
 		args := pgx.NamedArgs{"id": id, "person": person, "at": s.Now()}
 		var err error
 		t, err = db.One(ctx, tx, sqlEntry, args, db.ScanMark)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return errUnknown
-		}
 		if err != nil {
-			return err
+			return db.NoRows(err, errUnknown)
 		}
 		args["bucket"] = t.Bucket[:]
 		var head crash.BucketID
@@ -535,10 +529,7 @@ func lockProblem(ctx context.Context, tx pgx.Tx, bucket *crash.BucketID, kind cr
 		}
 	}
 	err := tx.QueryRow(ctx, sqlLockProblem, pgx.NamedArgs{"bucket": bucket[:]}).Scan(db.ScanTo(bucket[:]))
-	if errors.Is(err, pgx.ErrNoRows) {
-		return crash.ErrUnknownBucket
-	}
-	return err
+	return db.NoRows(err, crash.ErrUnknownBucket)
 }
 
 // sqlRestricted selects the oldest standing mark of a kind for each problem.

@@ -94,11 +94,8 @@ func (a *Store) SaveSearch(ctx context.Context, s crash.SavedSearch) (id int64, 
 		err := tx.QueryRow(ctx, sqlSaveSearch, pgx.NamedArgs{
 			"user": s.OwnerID, "name": s.Name, "path": s.Path, "shared": s.Shared, "now": a.Now(), "most": maxSearches,
 		}).Scan(&id)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return errTooManySearches
-		}
 		if err != nil {
-			return err
+			return db.NoRows(err, errTooManySearches)
 		}
 		return a.Audit(ctx, tx, db.AuditEvent{Action: "search.save", Subject: s.Name, After: auditedSearch(s),
 			Detail: map[string]any{"search": id}})
@@ -135,11 +132,8 @@ func (a *Store) changeSearch(ctx context.Context, action, sql string, args pgx.N
 	return searchError(action, a.InTx(ctx, func(tx pgx.Tx) error {
 		var was crash.SavedSearch
 		err := tx.QueryRow(ctx, sqlLockSearch, args).Scan(&was.Name, &was.Path, &was.Shared)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return errNoSearch
-		}
 		if err != nil {
-			return err
+			return db.NoRows(err, errNoSearch)
 		}
 		if _, err := tx.Exec(ctx, sql, args); err != nil {
 			return err

@@ -261,10 +261,7 @@ func (s *Store) ReportJob(ctx context.Context, report crash.OopsID) (j crash.Sym
 // oneJob returns the job that a statement selects. ok is false if there is none.
 func (s *Store) oneJob(ctx context.Context, sql string, args pgx.NamedArgs) (j crash.SymbolJob, ok bool, err error) {
 	j, err = db.One(ctx, s.Pool, sql, args, scanJob)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return j, false, nil
-	}
-	return j, true, db.Wrap(err, "job of symbolising")
+	return j, err == nil, db.WrapOr(err, nil, "job of symbolising")
 }
 
 // named reports whether a job gave names or may still give some. Otherwise only another core can help.

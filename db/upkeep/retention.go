@@ -217,11 +217,8 @@ func (s *Retention) Start(ctx context.Context, kind privacy.RunKind, until time.
 		var err error
 		run, err = db.One(ctx, tx, sqlStart, pgx.NamedArgs{"kind": string(kind), "person": person, "fields": s.table.Hash(),
 			"at": s.Now(), "until": until}, func(row pgx.CollectableRow) (privacy.Run, error) { return scanRun(row) })
-		if errors.Is(err, pgx.ErrNoRows) {
-			return errRunning
-		}
 		if err != nil {
-			return err
+			return db.NoRows(err, errRunning)
 		}
 		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "privacy." + string(kind), Subject: "reports",
 			After: map[string]any{"run": run.ID}})
