@@ -109,9 +109,7 @@ func TestNoOrphans(t *testing.T) {
 	conn := dbtest.Connect(t, url)
 	value := func(sql string) (n int64) {
 		t.Helper()
-		if err := conn.QueryRow(t.Context(), sql).Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.OK(t, conn.QueryRow(t.Context(), sql).Scan(&n))
 		return n
 	}
 	const round = "select round from counting"
@@ -270,9 +268,7 @@ func TestCountingTooSlow(t *testing.T) {
 			t.Parallel()
 			url := dbtest.URL(t)
 			s := dbtest.Open(t, url)
-			if _, err := dbtest.Connect(t, url).Exec(t.Context(), slowCounting); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.Must(dbtest.Connect(t, url).Exec(t.Context(), slowCounting))(t)
 			s.SetRoundTimeout(time.Second)
 			counting := s
 			if who == "orphans" {
@@ -306,9 +302,7 @@ func TestCountingFails(t *testing.T) {
 	conn := dbtest.Connect(t, url)
 	run := func(sql string) {
 		t.Helper()
-		if _, err := conn.Exec(t.Context(), sql); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(conn.Exec(t.Context(), sql))(t)
 	}
 	run("alter table report_days rename to elsewhere")
 	rec := record(t, today, "machine", nil)
@@ -337,12 +331,10 @@ func TestDatabaseDiskFull(t *testing.T) {
 	url := dbtest.URL(t)
 	s := dbtest.Open(t, url)
 	conn := dbtest.Connect(t, url)
-	if _, err := conn.Exec(t.Context(), `
+	dbtest.Must(conn.Exec(t.Context(), `
 		create function full_disk() returns trigger language plpgsql as
 			$$ begin raise 'could not extend file "base/1/2": No space left on device' using errcode = 'disk_full'; end $$;
-		create trigger full_disk before insert on report_keys for each row execute function full_disk()`); err != nil {
-		t.Fatal(err)
-	}
+		create trigger full_disk before insert on report_keys for each row execute function full_disk()`))(t)
 	rec := record(t, today, "machine", nil)
 	_, _, err := s.SaveReport(t.Context(), rec)
 	//nolint:errorlint // the error must not be wrapped
@@ -352,9 +344,7 @@ func TestDatabaseDiskFull(t *testing.T) {
 	if got := s.Health(context.WithoutCancel(t.Context()))[1]; !strings.Contains(got.Problem, "no space left") {
 		t.Errorf("got %+v, want a full disk", got)
 	}
-	if _, err := conn.Exec(t.Context(), "drop trigger full_disk on report_keys"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(conn.Exec(t.Context(), "drop trigger full_disk on report_keys"))(t)
 	save(t, s, rec)
 	if got := s.Health(t.Context())[1]; got.Problem != "" {
 		t.Errorf("afterwards: got %+v, want no problem", got)
@@ -484,21 +474,16 @@ func recount(t *testing.T, url string) countedTables {
 	}
 	conn := dbtest.Connect(t, url)
 	defer func() { _ = conn.Close(t.Context()) }()
-	rows, err := conn.Query(t.Context(), `select counted, system, coalesce(encode(bucket_id, 'hex'), ''),
+	rows := dbtest.Must(conn.Query(t.Context(), `select counted, system, coalesce(encode(bucket_id, 'hex'), ''),
 		day::text, received, occurred, release, package, version, architecture, problem_type, proposed,
-		package_architecture from reports`)
-	if err != nil {
-		t.Fatal(err)
-	}
+		package_architecture from reports`))(t)
 	var r storedReport
-	if _, err := pgx.ForEachRow(rows, []any{&r.counted, &r.system, &r.bucket, &r.day, &r.received, &r.occurred, &r.release,
+	dbtest.Must(pgx.ForEachRow(rows, []any{&r.counted, &r.system, &r.bucket, &r.day, &r.received, &r.occurred, &r.release,
 		&r.pkg, &r.version,
 		&r.architecture, &r.problemType, &r.proposed, &r.of}, func() error {
 		c.add(r)
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return c.counts()
 }
 

@@ -87,11 +87,7 @@ func (d *desk) anyBucket(t *testing.T) crash.BucketID {
 		all = append(all, id)
 	}
 	slices.Sort(all)
-	id, err := crash.ParseBucketID(all[d.r.IntN(len(all))])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
+	return dbtest.Must(crash.ParseBucketID(all[d.r.IntN(len(all))]))(t)
 }
 
 func (d *desk) condition(t *testing.T) crash.Condition {
@@ -107,10 +103,7 @@ func (d *desk) condition(t *testing.T) crash.Condition {
 	var c crash.Condition
 	for id := range dbtest.Lines(t, d.url, `select id::text, '' from reports`) {
 		if len(c.Reports) < 3 {
-			oops, err := crash.ParseOopsID(id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			oops := dbtest.Must(crash.ParseOopsID(id))(t)
 			c.Reports = append(c.Reports, oops)
 		}
 	}
@@ -216,10 +209,7 @@ func (d *desk) regroup(t *testing.T) error {
 
 func (d *desk) finish(ctx context.Context, t *testing.T) {
 	t.Helper()
-	ids, err := db.NewDecisions(d.store()).UnfinishedSplits(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ids := dbtest.Must(db.NewDecisions(d.store()).UnfinishedSplits(ctx))(t)
 	for _, id := range ids {
 		if err := db.NewDecisions(d.store()).FinishSplit(ctx, id); err != nil {
 			t.Fatalf("finish split %d: %v", id, err)
@@ -330,14 +320,8 @@ func (d *desk) undoAll(t *testing.T) {
 		places[id] = bucket
 	}
 	for id, got := range places {
-		oops, err := crash.ParseOopsID(id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := d.store().Report(t.Context(), oops)
-		if err != nil {
-			t.Fatal(err)
-		}
+		oops := dbtest.Must(crash.ParseOopsID(id))(t)
+		r := dbtest.Must(d.store().Report(t.Context(), oops))(t)
 		want := ""
 		if g := fakeGroup(d.rules, r.Fields); g.Signature != "" {
 			want = crash.BucketIDOf(g.Signature).String()

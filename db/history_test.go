@@ -23,21 +23,14 @@ func baseline(t *testing.T, version int, edit func(name, sql string) string) (ur
 	t.Helper()
 	url = dbtest.Empty(t)
 	conn := dbtest.Connect(t, url)
-	m, err := migrate.NewMigrator(t.Context(), conn, "schema_version")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.LoadMigrations(migrations.Files); err != nil {
-		t.Fatal(err)
-	}
+	m := dbtest.Must(migrate.NewMigrator(t.Context(), conn, "schema_version"))(t)
+	dbtest.OK(t, m.LoadMigrations(migrations.Files))
 	for _, one := range m.Migrations {
 		if edit != nil {
 			one.UpSQL = edit(one.Name, one.UpSQL)
 		}
 	}
-	if err := m.MigrateTo(t.Context(), int32(version)); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, m.MigrateTo(t.Context(), int32(version)))
 	return url
 }
 
@@ -159,10 +152,7 @@ func TestMigrateFails(t *testing.T) {
 	next := fmt.Sprintf("%03d_broken.sql", len(before)+1)
 	files := fstest.MapFS{}
 	for _, name := range glob(t) {
-		text, err := fs.ReadFile(migrations.Files, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := dbtest.Must(fs.ReadFile(migrations.Files, name))(t)
 		files[name] = &fstest.MapFile{Data: text}
 	}
 	files[next] = &fstest.MapFile{Data: []byte("create table half (id int);\nselect 1/0")}
@@ -211,11 +201,7 @@ func TestPingChecksSchema(t *testing.T) {
 
 func glob(t *testing.T) []string {
 	t.Helper()
-	names, err := fs.Glob(migrations.Files, "*.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return names
+	return dbtest.Must(fs.Glob(migrations.Files, "*.sql"))(t)
 }
 
 func codeOf(err error) string {
@@ -229,13 +215,10 @@ func codeOf(err error) string {
 func publish(t *testing.T, s *db.Store, e crash.Event, to crash.Recipients) bool {
 	t.Helper()
 	var published bool
-	err := s.InTx(t.Context(), func(tx pgx.Tx) (err error) {
+	dbtest.OK(t, s.InTx(t.Context(), func(tx pgx.Tx) (err error) {
 		published, err = s.Publish(t.Context(), tx, e, to)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return published
 }
 
@@ -245,17 +228,12 @@ func TestPublish(t *testing.T) {
 	s := dbtest.New(t)
 	var anna, former int64
 	for name, id := range map[string]*int64{"anna": &anna, "former": &former} {
-		user, err := people.New(s).Add(t.Context(), "", name, crash.RoleTriager, "correct horse battery")
-		if err != nil {
-			t.Fatal(err)
-		}
+		user := dbtest.Must(people.New(s).Add(t.Context(), "", name, crash.RoleTriager, "correct horse battery"))(t)
 		*id = user.ID
 	}
 	exec := func(sql string, args ...any) {
 		t.Helper()
-		if _, err := s.Pool.Exec(t.Context(), sql, args...); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(s.Pool.Exec(t.Context(), sql, args...))(t)
 	}
 	exec(`update users set disabled = true where id = $1`, former)
 	exec(`insert into endpoints (name, kind, url, created) values ('chat', 'slack', 'https://a.example/', now())`)
@@ -274,9 +252,7 @@ func TestPublish(t *testing.T) {
 	}
 	for table, want := range map[string]int{"events": 1, "notices": 1, "deliveries": 1} {
 		var got int
-		if err := s.Pool.QueryRow(t.Context(), `select count(*) from `+table).Scan(&got); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.OK(t, s.Pool.QueryRow(t.Context(), `select count(*) from `+table).Scan(&got))
 		if got != want {
 			t.Errorf("%s has %d rows, want %d", table, got, want)
 		}
@@ -301,18 +277,11 @@ func TestNotes(t *testing.T) {
 	s := dbtest.New(t)
 	ctx := t.Context()
 	p := saveProblems(t, s, 2)
-	first, err := people.New(s).AddNote(ctx, p[0], " It needs\r\na full disk. ", "ada")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := people.New(s).AddNote(ctx, p[1], "Elsewhere.", "bob"); err != nil {
-		t.Fatal(err)
-	}
+	first := dbtest.Must(people.New(s).AddNote(ctx, p[0], " It needs\r\na full disk. ", "ada"))(t)
+	dbtest.Must(people.New(s).AddNote(ctx, p[1], "Elsewhere.", "bob"))(t)
 	// Saving the same text again has no effect.
 	for _, text := range []string{"It needs two full disks.", "It needs two full disks.", ""} {
-		if err := people.New(s).ChangeNote(ctx, p[0], first, text, "bob"); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.OK(t, people.New(s).ChangeNote(ctx, p[0], first, text, "bob"))
 	}
 	notes, err := people.New(s).Notes(ctx, p[0])
 	if err != nil || len(notes) != 1 {

@@ -35,23 +35,16 @@ func TestIndexFollows(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 0))
 	n := 0
 	for report := range crashtest.Fleet(3, 400, now) {
-		if _, err := in.Accept(t.Context(), report); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(in.Accept(t.Context(), report))(t)
 		if n++; n%97 == 0 {
-			if _, err := s.Index(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.Must(s.Index(t.Context()))(t)
 		}
 	}
 	dbtest.Counted(t, s)
 	if followed, err = s.Index(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := dbtest.Open(t, url).Index(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	loaded := dbtest.Must(dbtest.Open(t, url).Index(t.Context()))(t)
 	if loaded.Len() != followed.Len() || loaded.Len() < 40 {
 		t.Errorf("got %d problems loaded and %d followed, want the same, some dozens", loaded.Len(), followed.Len())
 	}
@@ -75,10 +68,7 @@ func checkIndex(t *testing.T, s *db.Store, f index.Filter, since, until time.Tim
 	t.Helper()
 	var want []string
 	if f.Type == "" {
-		problems, err := problems.New(s).CommonProblems(t.Context(), f, true, true, 1000)
-		if err != nil {
-			t.Fatal(err)
-		}
+		problems := dbtest.Must(problems.New(s).CommonProblems(t.Context(), f, true, true, 1000))(t)
 		slices.SortStableFunc(problems, func(a, b crash.Problem) int {
 			return cmp.Or(cmp.Compare(b.Count, a.Count), slices.Compare(a.ID[:], b.ID[:]))
 		})
@@ -115,9 +105,7 @@ func TestIndexMerges(t *testing.T) {
 	now := time.Date(2026, 5, 20, 12, 0, 0, 0, time.UTC)
 	in := intake.New(intake.Config{MaxAgeDays: 366, Now: func() time.Time { return now }}, s)
 	save := func(report crashtest.Report) crash.BucketID {
-		if _, err := in.Accept(t.Context(), crash.Report{System: system, Fields: report.Fields()}); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(in.Accept(t.Context(), crash.Report{System: system, Fields: report.Fields()}))(t)
 		dbtest.Counted(t, s)
 		return crash.BucketIDOf(grouping.SignatureOf(report.Fields()).Signature)
 	}
@@ -125,10 +113,7 @@ func TestIndexMerges(t *testing.T) {
 	f := index.Filter{Since: index.DayOf(now.AddDate(0, 0, -30)), Until: index.DayOf(now)}
 	want := func(problems int, counts ...int64) {
 		t.Helper()
-		b, err := s.Index(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := dbtest.Must(s.Index(t.Context()))(t)
 		rows, _ := b.All(f, nil)
 		var got []int64
 		for _, row := range rows {
@@ -139,9 +124,7 @@ func TestIndexMerges(t *testing.T) {
 		}
 	}
 	want(2, 1, 1)
-	if _, err := db.NewDecisions(s).Merge(t.Context(), one, []crash.BucketID{two}, "ada", "the same"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(db.NewDecisions(s).Merge(t.Context(), one, []crash.BucketID{two}, "ada", "the same"))(t)
 	decisions, err := db.NewDecisions(s).Decisions(t.Context(), one, 1)
 	if err != nil || len(decisions) != 1 {
 		t.Fatalf("got %d decisions and %v, want one", len(decisions), err)
@@ -158,17 +141,13 @@ func TestIndexMerges(t *testing.T) {
 	want(1, 4)
 	counted, err := s.Bucket(t.Context(), two)
 	loaded, errLoaded := dbtest.Open(t, url).Index(t.Context())
-	if err := errors.Join(err, errLoaded); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, errors.Join(err, errLoaded))
 	for name, ix := range map[string]*index.Index{"updated": b, "loaded": loaded} {
 		if p, ok := ix.Problem(one); !ok || p.Systems != 2 || counted.Systems != 2 {
 			t.Errorf("got %d machines in the %s index and %d on the page, want 2", p.Systems, name, counted.Systems)
 		}
 	}
-	if _, err := db.NewDecisions(s).Undo(t.Context(), decisions[0].ID, "ada"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(db.NewDecisions(s).Undo(t.Context(), decisions[0].ID, "ada"))(t)
 	want(2, 3, 1)
 	for id, systems := range map[crash.BucketID]int64{one: 1, two: 2} {
 		if p, ok := b.Problem(id); !ok || p.Systems != systems {
@@ -186,18 +165,13 @@ func TestIndexOfAnOlderCopy(t *testing.T) {
 	now := time.Date(2026, 5, 20, 12, 0, 0, 0, time.UTC)
 	in := intake.New(intake.Config{MaxAgeDays: 366, Now: func() time.Time { return now }}, s)
 	for n := range 3 {
-		if _, err := in.Accept(t.Context(),
-			crash.Report{System: "m", Fields: crashtest.Native(crashtest.Process(n + 1)).Fields()}); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(in.Accept(t.Context(),
+			crash.Report{System: "m", Fields: crashtest.Native(crashtest.Process(n + 1)).Fields()}))(t)
 	}
 	dbtest.Counted(t, s)
 	f := index.Filter{Since: index.DayOf(now.AddDate(0, 0, -30)), Until: index.DayOf(now)}
 	for _, want := range []int64{3, 1} {
-		b, err := s.Index(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := dbtest.Must(s.Index(t.Context()))(t)
 		if rows, _ := b.All(f, nil); len(rows) != 1 || rows[0].Count != want {
 			t.Errorf("got %+v, want %d reports of one problem", rows, want)
 		}
@@ -252,24 +226,15 @@ func TestStatesFollow(t *testing.T) {
 		if err != nil && crash.KindOf(err) != crash.NotFound {
 			t.Fatal(err)
 		}
-		b, err := s.IndexWithStates(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := dbtest.Must(s.IndexWithStates(t.Context()))(t)
 		wantJudged(t, s, b, step)
 		for _, p := range b.Select(func(*index.Problem) bool { return true }) {
 			words[p.State]++
 		}
 	}
 	fresh := dbtest.Open(t, url)
-	all, err := fresh.IndexWithStates(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := s.IndexWithStates(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := dbtest.Must(fresh.IndexWithStates(t.Context()))(t)
+	b := dbtest.Must(s.IndexWithStates(t.Context()))(t)
 	for _, p := range all.Select(func(*index.Problem) bool { return true }) {
 		if other, ok := b.Problem(p.ID); !ok || other.State != p.State || other.Bug != p.Bug {
 			t.Errorf("%s: got %s, bug %d, step by step; want %s, bug %d", p.Signature, other.State, other.Bug, p.State, p.Bug)
@@ -284,13 +249,8 @@ func TestStatesFollow(t *testing.T) {
 func wantJudged(t *testing.T, s *db.Store, b *index.Index, step int) {
 	t.Helper()
 	for _, p := range b.Select(func(*index.Problem) bool { return true }) {
-		bucket, err := s.Bucket(t.Context(), p.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Judge(t.Context(), &bucket); err != nil {
-			t.Fatal(err)
-		}
+		bucket := dbtest.Must(s.Bucket(t.Context(), p.ID))(t)
+		dbtest.OK(t, s.Judge(t.Context(), &bucket))
 		if got := s.StatusOf(p); bucket.Status.Word != p.State || bucket.Bug.Number != p.Bug ||
 			got.Text() != bucket.Status.Text() {
 			t.Fatalf("step %d: %s: the index says %s, bug %d, and %q; the page %s, bug %d, and %q", step, p.Signature,
@@ -307,11 +267,8 @@ func TestListsWhileJudging(t *testing.T) {
 	url := dbtest.URL(t)
 	var later atomic.Int64
 	now := time.Now().UTC().Truncate(24 * time.Hour).Add(12 * time.Hour)
-	s, err := db.Open(t.Context(), db.Config{URL: url, Log: dbtest.Log(t),
-		Now: func() time.Time { return now.Add(time.Duration(later.Load())) }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := dbtest.Must(db.Open(t.Context(), db.Config{URL: url, Log: dbtest.Log(t),
+		Now: func() time.Time { return now.Add(time.Duration(later.Load())) }}))(t)
 	t.Cleanup(s.Close)
 	other := dbtest.Open(t, url) // counts reports
 	add := func(machine string) {
@@ -323,10 +280,7 @@ func TestListsWhileJudging(t *testing.T) {
 	id := crash.BucketIDOf("one")
 	problem := func(read func() (*index.Index, error)) (p index.Problem) {
 		t.Helper()
-		b, err := read()
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := dbtest.Must(read())(t)
 		if found, ok := b.Problem(id); ok {
 			p = *found
 		}
@@ -337,9 +291,7 @@ func TestListsWhileJudging(t *testing.T) {
 	stop := func() (goOn func()) {
 		t.Helper()
 		tx := begin(t, url)
-		if _, err := tx.Exec(t.Context(), `lock table bucket_bugs in access exclusive mode`); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(tx.Exec(t.Context(), `lock table bucket_bugs in access exclusive mode`))(t)
 		return func() { commit(t, tx) }
 	}
 
@@ -399,11 +351,8 @@ func waitForLock(t *testing.T, url string) {
 	t.Helper()
 	conn := dbtest.Connect(t, url)
 	for waiting := false; !waiting; {
-		err := conn.QueryRow(t.Context(),
-			`select exists (select from pg_locks where not granted and relation = 'bucket_bugs'::regclass)`).Scan(&waiting)
-		if err != nil {
-			t.Fatal(err)
-		}
+		dbtest.OK(t, conn.QueryRow(t.Context(),
+			`select exists (select from pg_locks where not granted and relation = 'bucket_bugs'::regclass)`).Scan(&waiting))
 	}
 }
 

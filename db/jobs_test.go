@@ -55,12 +55,10 @@ func TestUnknownJobs(t *testing.T) {
 	dbtest.Exec(t, url,
 		`insert into river_job (kind, args, max_attempts, queue) values ('from-tomorrow', '{}', 1, 'default')`)
 	const filing = 7
-	if err := s.InTx(t.Context(), func(tx pgx.Tx) error {
+	dbtest.OK(t, s.InTx(t.Context(), func(tx pgx.Tx) error {
 		return s.AddFilingJob(t.Context(), tx, filing,
 			0)
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	worked := make(chan int64, 1)
 	stop := startJobs(t, s, db.JobsConfig{Log: dbtest.Log(t), File: func(_ context.Context, id int64) error {
 		worked <- id
@@ -71,11 +69,8 @@ func TestUnknownJobs(t *testing.T) {
 	}
 	stop()
 	var n int
-	err := s.Pool.QueryRow(t.Context(),
-		`select count(*) from river_job where kind = 'from-tomorrow' and state = 'available' and attempt = 0`).Scan(&n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, s.Pool.QueryRow(t.Context(),
+		`select count(*) from river_job where kind = 'from-tomorrow' and state = 'available' and attempt = 0`).Scan(&n))
 	if n != 1 {
 		t.Errorf("got %d untouched jobs of another version, want 1", n)
 	}
@@ -85,13 +80,8 @@ func TestUnknownJobs(t *testing.T) {
 // them.
 func startJobs(t *testing.T, s *db.Store, c db.JobsConfig) (stop func()) {
 	t.Helper()
-	workers, err := db.NewJobs(s, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := workers.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	workers := dbtest.Must(db.NewJobs(s, c))(t)
+	dbtest.OK(t, workers.Start(t.Context()))
 	stopped := false
 	stop = func() {
 		if stopped {
@@ -113,13 +103,8 @@ func asked(t *testing.T, s *db.Store) crash.Filing {
 	t.Helper()
 	report := crash.Report{System: "m", Fields: crashtest.Native().Fields()}
 	in := intake.New(intake.Config{MaxAgeDays: 3660}, s)
-	rec, err := in.Examine(report)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := in.Accept(t.Context(), report); err != nil {
-		t.Fatal(err)
-	}
+	rec := dbtest.Must(in.Examine(report))(t)
+	dbtest.Must(in.Accept(t.Context(), report))(t)
 	dbtest.Counted(t, s)
 	f, stored, err := bugs.New(s).RequestFiling(t.Context(), crash.Intent{
 		Bucket: crash.BucketIDOf(rec.Grouping.Signature), Person: "ines", Target: "/ubuntu", Title: "t", Description: "d",
@@ -133,19 +118,12 @@ func asked(t *testing.T, s *db.Store) crash.Filing {
 
 func due(t *testing.T, s *db.Store) []int64 {
 	t.Helper()
-	ids, err := bugs.New(s).DueFilings(t.Context(), fileTerms, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ids
+	return dbtest.Must(bugs.New(s).DueFilings(t.Context(), fileTerms, 10))(t)
 }
 
 func stateOf(t *testing.T, s *db.Store, id int64) crash.FilingState {
 	t.Helper()
-	f, err := bugs.New(s).Filing(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := dbtest.Must(bugs.New(s).Filing(t.Context(), id))(t)
 	return f.State
 }
 
@@ -190,9 +168,7 @@ func TestInstanceLosesConnection(t *testing.T) {
 	url := dbtest.URL(t)
 	one, two := dbtest.Open(t, url), dbtest.Open(t, url)
 	f := asked(t, two)
-	if _, err := bugs.New(one).ClaimFiling(t.Context(), f.ID, crash.OwnAccount{}); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(bugs.New(one).ClaimFiling(t.Context(), f.ID, crash.OwnAccount{}))(t)
 	dbtest.Exec(t, url,
 		`select pg_terminate_backend(pid) from pg_stat_activity
 		where application_name = 'mishap instance' and datname = current_database()`)
@@ -259,13 +235,9 @@ func TestJobs(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if err := bugs.New(s).PostponeFilings(t.Context(), 0, "tracker_credentials", "r", time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, bugs.New(s).PostponeFilings(t.Context(), 0, "tracker_credentials", "r", time.Hour))
 	key := crash.TrackerKey{URL: "https://tracker.example", ConsumerKey: "c"}
-	if err := bugs.New(s).SaveToken(t.Context(), key, crash.AccessToken{Token: "t", Secret: "s"}, "ada"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, bugs.New(s).SaveToken(t.Context(), key, crash.AccessToken{Token: "t", Secret: "s"}, "ada"))
 	select {
 	case id := <-worked:
 		if id != f.ID {
@@ -289,8 +261,6 @@ func waitFor(t *testing.T, what string, ok func() bool) {
 
 func countRows(t *testing.T, url, sql string) (n int) {
 	t.Helper()
-	if err := dbtest.Connect(t, url).QueryRow(t.Context(), sql).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, dbtest.Connect(t, url).QueryRow(t.Context(), sql).Scan(&n))
 	return n
 }

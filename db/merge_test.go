@@ -183,9 +183,7 @@ func TestRename(t *testing.T) {
 		t.Errorf("undone: got %q, want the name before", got)
 	}
 	merge(t, s, p[1], p[0]) // the name is that of the head, which has none
-	if err := db.NewDecisions(s).Rename(ctx, p[0], "The whole", "ada", ""); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, db.NewDecisions(s).Rename(ctx, p[0], "The whole", "ada", ""))
 	if got := bucket(t, s, p[1]); got.Name != "The whole" || got.ID != p[1] {
 		t.Errorf("got %q of %s, want the whole to have the name", got.Name, got.ID)
 	}
@@ -297,9 +295,7 @@ func TestBugsOfMembers(t *testing.T) {
 	p := saveProblems(t, s, 2)
 	ctx := t.Context()
 	for i, id := range p {
-		if _, err := bugs.New(s).LinkBug(ctx, id, crash.Bug{Number: int64(11 + i), By: "ada"}); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(bugs.New(s).LinkBug(ctx, id, crash.Bug{Number: int64(11 + i), By: "ada"}))(t)
 	}
 	merge(t, s, p[1], p[0])
 	if isNew, err := bugs.New(s).LinkBug(ctx, p[1], crash.Bug{Number: 11, By: "ada"}); err != nil || isNew {
@@ -501,10 +497,7 @@ func TestLinks(t *testing.T) {
 	}
 	numbers := func(name string) []int64 {
 		t.Helper()
-		bugs, err := bugs.New(s).BucketBugs(ctx, ids[name])
-		if err != nil {
-			t.Fatal(err)
-		}
+		bugs := dbtest.Must(bugs.New(s).BucketBugs(ctx, ids[name]))(t)
 		var out []int64
 		for _, b := range bugs {
 			out = append(out, b.Number)
@@ -525,13 +518,8 @@ func TestLinks(t *testing.T) {
 		t.Errorf("unknown bucket: got %v, want NotFound", err)
 	}
 
-	before, err := s.Bucket(ctx, ids["alpha"])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := bugs.New(s).UnlinkBug(ctx, ids["alpha"], 8, "eve"); err != nil {
-		t.Fatal(err)
-	}
+	before := dbtest.Must(s.Bucket(ctx, ids["alpha"]))(t)
+	dbtest.OK(t, bugs.New(s).UnlinkBug(ctx, ids["alpha"], 8, "eve"))
 	if diff := cmp.Diff([]int64{7}, numbers("alpha")); diff != "" {
 		t.Errorf("after unlinking (-want +got):\n%s", diff)
 	}
@@ -540,9 +528,7 @@ func TestLinks(t *testing.T) {
 			t.Errorf("unlinking %d, which is not linked: got %v, want NotFound", number, err)
 		}
 	}
-	if err := bugs.New(s).RelinkBug(ctx, ids["alpha"], 8, "ada"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, bugs.New(s).RelinkBug(ctx, ids["alpha"], 8, "ada"))
 	after, err := s.Bucket(ctx, ids["alpha"])
 	if err != nil || cmp.Diff(before.Bug, after.Bug) != "" {
 		t.Errorf("after putting it back: %v\n%s", err, cmp.Diff(before.Bug, after.Bug))
@@ -597,9 +583,7 @@ func TestLinkEndsAnOpenFiling(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := bugs.New(s).LinkBug(t.Context(), id, crash.Bug{Number: 7, URL: "u", By: "bob"}); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(bugs.New(s).LinkBug(t.Context(), id, crash.Bug{Number: 7, URL: "u", By: "bob"}))(t)
 	if claim, err := bugs.New(s).ClaimFiling(t.Context(), filing.ID, crash.OwnAccount{}); err != nil ||
 		claim.Step != crash.StepNone {
 		t.Errorf("after linking: got the step %q, %v; want none", claim.Step, err)

@@ -64,9 +64,7 @@ func TestMigrateAtOnce(t *testing.T) {
 		others[i] = exec.CommandContext(t.Context(), os.Args[0])
 		others[i].Env = append(os.Environ(), migrateVar+"="+url)
 		others[i].Stderr = os.Stderr
-		if err := others[i].Start(); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.OK(t, others[i].Start())
 	}
 	if err := migrateAtOnce(t.Context(), url, 8); err != nil {
 		t.Errorf("migrate: %v", err)
@@ -89,24 +87,16 @@ func tables(t *testing.T, url string) string {
 	t.Helper()
 	const sql = `select table_name || '.' || column_name from information_schema.columns
 		where table_schema = 'public' order by table_name, ordinal_position`
-	rows, err := dbtest.Connect(t, url).Query(t.Context(), sql)
-	if err != nil {
-		t.Fatal(err)
-	}
-	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := dbtest.Must(dbtest.Connect(t, url).Query(t.Context(), sql))(t)
+	names := dbtest.Must(pgx.CollectRows(rows, pgx.RowTo[string]))(t)
 	return strings.Join(names, " ")
 }
 
 func TestMigrateAgain(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
-	if _, err := dbtest.Connect(t, url).Exec(t.Context(),
-		`insert into bugs (number, url) values (1, 'https://example.org/1')`); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(dbtest.Connect(t, url).Exec(t.Context(),
+		`insert into bugs (number, url) values (1, 'https://example.org/1')`))(t)
 	if err := db.Migrate(t.Context(), url, dbtest.Log(t)); err != nil {
 		t.Errorf("migrate: %v", err)
 	}
@@ -130,9 +120,7 @@ func TestMigrateRefusals(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			url := dbtest.URL(t)
-			if _, err := dbtest.Connect(t, url).Exec(t.Context(), test.before); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.Must(dbtest.Connect(t, url).Exec(t.Context(), test.before))(t)
 			err := db.Migrate(t.Context(), url, dbtest.Log(t))
 			if crash.KindOf(err) != test.kind || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("got %v, want %v: %s", err, test.kind, test.says)
@@ -172,19 +160,13 @@ func TestMigrateUnsuitable(t *testing.T) {
 	}
 
 	address := dbtest.Empty(t)
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := dbtest.Must(url.Parse(address))(t)
 	name := strings.TrimPrefix(u.Path, "/")
 	role := "app_" + name
 	dbtest.Exec(t, address, fmt.Sprintf(`create role %q login password 'x'`, role))
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
-		conn, err := pgx.Connect(ctx, address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := dbtest.Must(pgx.Connect(ctx, address))(t)
 		defer conn.Close(ctx) //nolint:errcheck // the test is over
 		if _, err := conn.Exec(ctx, fmt.Sprintf(`alter database %[2]q owner to current_user; drop owned by %[1]q cascade;
 			drop role %[1]q`, role, name)); err != nil {
@@ -211,20 +193,11 @@ const checksumFile = "../migrations/checksums.txt"
 // was committed. With -update it adds the checksums of new files, but never changes existing ones.
 func TestMigrationsAreFrozen(t *testing.T) {
 	t.Parallel()
-	list, err := os.ReadFile(checksumFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	names, err := fs.Glob(migrations.Files, "*.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := dbtest.Must(os.ReadFile(checksumFile))(t)
+	names := dbtest.Must(fs.Glob(migrations.Files, "*.sql"))(t)
 	sums := map[string]string{}
 	for _, name := range names {
-		text, err := fs.ReadFile(migrations.Files, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := dbtest.Must(fs.ReadFile(migrations.Files, name))(t)
 		sums[name] = fmt.Sprintf("%x", sha256.Sum256(text))
 	}
 	listed := map[string]bool{}
@@ -265,10 +238,7 @@ func TestVersionFirstDayMigration(t *testing.T) {
 		t.Fatalf("got %d versions of packages, want more to look at", len(want))
 	}
 	dbtest.Exec(t, url, `drop schema visible cascade; alter table package_versions drop column first_day`)
-	sql, err := fs.ReadFile(migrations.Files, "016_version_first_day.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	sql := dbtest.Must(fs.ReadFile(migrations.Files, "016_version_first_day.sql"))(t)
 	dbtest.Exec(t, url, "begin; "+string(sql)+"; commit")
 	if diff := cmp.Diff(want, storedCounts(t, url).Packages); diff != "" {
 		t.Errorf("versions of packages (-want +got):\n%s", diff)
@@ -298,19 +268,14 @@ func TestFillReportsBeforeFixes(t *testing.T) {
 	never := report("never", "2.0-1", decided, "a", "b")
 	later := report("later", "1.0-1", decided, "a")
 	for _, bucket := range []crash.BucketID{again, never, later} {
-		if _, err := problems.New(s).Set(t.Context(), crash.Mark{Bucket: bucket, Kind: crash.MarkFixed, Person: "ada",
-			Fixes: []crash.FixedIn{{Version: "2.0-1"}}, Confirmed: true}); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(problems.New(s).Set(t.Context(), crash.Mark{Bucket: bucket, Kind: crash.MarkFixed, Person: "ada",
+			Fixes: []crash.FixedIn{{Version: "2.0-1"}}, Confirmed: true}))(t)
 	}
 	report("again", "2.0-1", decided.AddDate(0, 0, 1), "e")
 	report("again", "2.0-2", decided.AddDate(0, 0, 2), "f", "g")
 	report("later", "2.0-1", decided.AddDate(0, 0, 1), "h", "i")
 	dbtest.Exec(t, url, `update marks set seen = '{}', at = $1`, decided) // as before migration 049
-	migration, err := fs.ReadFile(migrations.Files, "053_reports_before_fixes.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	migration := dbtest.Must(fs.ReadFile(migrations.Files, "053_reports_before_fixes.sql"))(t)
 	dbtest.Exec(t, url, string(migration))
 
 	got := map[string]crash.ManualFix{}
@@ -398,21 +363,15 @@ func refill(t *testing.T, url string) {
 	if err != nil || len(names) != 1 {
 		t.Fatalf("got %q, %v; want one migration", names, err)
 	}
-	migration, err := fs.ReadFile(migrations.Files, names[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = pgx.BeginFunc(t.Context(), dbtest.Connect(t, url), func(tx pgx.Tx) error {
+	migration := dbtest.Must(fs.ReadFile(migrations.Files, names[0]))(t)
+	dbtest.OK(t, pgx.BeginFunc(t.Context(), dbtest.Connect(t, url), func(tx pgx.Tx) error {
 		for _, sql := range []string{"drop schema if exists visible cascade", beforeSeen, string(migration)} {
 			if _, err := tx.Exec(t.Context(), sql); err != nil {
 				return fmt.Errorf("%.60s: %w", sql, err)
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 var release = flag.String("release", "", "store a database of this version in testdata/released")
@@ -486,23 +445,15 @@ func TestUpgradeReleased(t *testing.T) {
 func rowCounts(t *testing.T, url string) map[string]string {
 	t.Helper()
 	conn := dbtest.Connect(t, url)
-	rows, err := conn.Query(t.Context(),
+	rows := dbtest.Must(conn.Query(t.Context(),
 		`select relname from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
-		and not relispartition and relname <> 'schema_version'`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		t.Fatal(err)
-	}
+		and not relispartition and relname <> 'schema_version'`))(t)
+	tables := dbtest.Must(pgx.CollectRows(rows, pgx.RowTo[string]))(t)
 	counts := map[string]string{}
 	for _, table := range tables {
 		var n int64
-		if err := conn.QueryRow(t.Context(), "select count(*) from "+pgx.Identifier{"public", table}.Sanitize()).Scan(
-			&n); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.OK(t, conn.QueryRow(t.Context(), "select count(*) from "+pgx.Identifier{"public", table}.Sanitize()).Scan(
+			&n))
 		counts[table] = fmt.Sprint(n)
 	}
 	return counts
@@ -511,10 +462,7 @@ func rowCounts(t *testing.T, url string) map[string]string {
 // restore runs a dump in an empty database.
 func restore(t *testing.T, url, file string) {
 	t.Helper()
-	sql, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sql := dbtest.Must(os.ReadFile(file))(t)
 	if _, err := dbtest.Connect(t, url).PgConn().Exec(t.Context(), string(sql)).ReadAll(); err != nil {
 		t.Fatalf("restore %s: %v", file, err)
 	}
@@ -564,11 +512,8 @@ func pgDump(t *testing.T, url string, args ...string) string {
 // fillReleased fills almost every table with data, through the same methods as people and machines.
 func fillReleased(t *testing.T, url string) {
 	t.Helper()
-	s, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 8, Log: dbtest.Log(t),
-		Now: func() time.Time { return today }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := dbtest.Must(db.Open(t.Context(), db.Config{URL: url, MaxConns: 8, Log: dbtest.Log(t),
+		Now: func() time.Time { return today }}))(t)
 	defer s.Close()
 	must := func(err error) {
 		t.Helper()

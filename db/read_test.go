@@ -104,10 +104,7 @@ func problemsIn(list string) int {
 func list(t *testing.T, s *db.Store, filter index.Filter) (text string, totals index.Totals) {
 	t.Helper()
 	dbtest.Counted(t, s)
-	b, err := s.Index(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := dbtest.Must(s.Index(t.Context()))(t)
 	problems, totals := b.All(filter, nil)
 	for i, p := range problems {
 		if i > 0 {
@@ -134,10 +131,7 @@ func TestBucket(t *testing.T) {
 		HighestVersionRelease: "Ubuntu 24.04",
 		LowestRelease:         "Ubuntu 24.04", HighestRelease: "Ubuntu 26.04",
 	}
-	got, err := s.Bucket(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := dbtest.Must(s.Bucket(t.Context(), id))(t)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("bucket (-want +got):\n%s", diff)
 	}
@@ -152,20 +146,16 @@ func TestBucket(t *testing.T) {
 		`insert into bucket_bugs select id, n, how, 'ada', '2026-11-21 12:00Z'::timestamptz + n * interval '1 minute'
 			from buckets, (values (7, 'linked'), (9, 'linked')) as b (n, how) where signature = 'alpha'`,
 	} {
-		if _, err := conn.Exec(t.Context(), sql); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(conn.Exec(t.Context(), sql))(t)
 	}
-	got, err = s.Bucket(t.Context(), id)
+	got, err := s.Bucket(t.Context(), id)
 	if wantBug := (crash.Bug{Number: 9, Title: "new", URL: "u/9", How: crash.Linked, By: "ada",
 		At: at.Add(9 * time.Minute)}); err != nil || cmp.Diff(wantBug, got.Bug,
 		cmpopts.IgnoreFields(crash.Bug{}, "State")) != "" {
 		t.Errorf("two linked bugs: got %+v, %v; want the last one, %+v", got.Bug, err, wantBug)
 	}
-	if _, err := conn.Exec(t.Context(), `insert into bucket_bugs values ($1, 8, 'filed', 'bob', '2026-11-20')`,
-		id[:]); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(conn.Exec(t.Context(), `insert into bucket_bugs values ($1, 8, 'filed', 'bob', '2026-11-20')`,
+		id[:]))(t)
 	for _, closed := range []struct{ close, shown int64 }{{0, 9}, {9, 7}, {7, 8}, {8, 9}} {
 		if _, err := conn.Exec(t.Context(),
 			`insert into bug_states (number, closed, read, next_read) values ($1, true, now(), now())`,
@@ -218,10 +208,7 @@ func TestBucketVersionsAndDays(t *testing.T) {
 	s := dbtest.New(t)
 	id := fill(t, s)["alpha"]
 	save(t, s, record(t, today, "m", crash.Fields{"DuplicateSignature": "alpha", "Package": "harbor not:a_version"}))
-	versions, err := s.BucketVersions(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	versions := dbtest.Must(s.BucketVersions(t.Context(), id))(t)
 	wantVersions := []crash.VersionCount{
 		{Version: "1.10-1", Release: "Ubuntu 24.04", Reports: 1},
 		{Version: "1.0-1", Release: "Ubuntu 24.04", Reports: 2},
@@ -232,10 +219,7 @@ func TestBucketVersionsAndDays(t *testing.T) {
 	if diff := cmp.Diff(wantVersions, versions); diff != "" {
 		t.Errorf("versions (-want +got):\n%s", diff)
 	}
-	days, err := s.BucketDays(t.Context(), id, midnight.AddDate(0, 0, -6), midnight)
-	if err != nil {
-		t.Fatal(err)
-	}
+	days := dbtest.Must(s.BucketDays(t.Context(), id, midnight.AddDate(0, 0, -6), midnight))(t)
 	wantDays := []crash.DayCount{
 		{Day: midnight.AddDate(0, 0, -6), Release: "Ubuntu 24.04", Reports: 1},
 		{Day: midnight, Release: "Ubuntu 24.04", Reports: 3},
@@ -283,10 +267,7 @@ func TestReportLists(t *testing.T) {
 	} {
 		var got []crash.OopsID
 		for after := (crash.OopsID{}); ; after = got[len(got)-1] {
-			rows, err := read(after)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rows := dbtest.Must(read(after))(t)
 			for _, r := range rows {
 				got = append(got, r.ID)
 			}
@@ -318,10 +299,7 @@ func TestReport(t *testing.T) {
 	s := dbtest.New(t)
 	rec := record(t, today, "machine", crash.Fields{"Odd": "<&>\u2028\t\"\\ ż", "Tags": "noble package-from-proposed"})
 	id := save(t, s, rec)
-	got, err := s.Report(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := dbtest.Must(s.Report(t.Context(), id))(t)
 	bucket := crash.BucketIDOf(rec.Grouping.Signature)
 	want := crash.StoredReport{Fields: rec.Fields, ReportRow: crash.ReportRow{
 		ID: id, Summary: rec.Summary, System: "machine", Occurred: rec.Occurred, Bucket: &bucket,
@@ -391,16 +369,12 @@ func TestRepresentativeReport(t *testing.T) {
 	wantReport("the newer one of the merged bucket", other)
 
 	// Names that mishap finds later count.
-	if err := db.NewDecisions(s).NameReport(t.Context(), worse, crash.Fields{"Stacktrace": ""}, false, kept); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, db.NewDecisions(s).NameReport(t.Context(), worse, crash.Fields{"Stacktrace": ""}, false, kept))
 	wantReport("still the one of the merged bucket", other)
 	at = at.Add(time.Second)
 	named := stack("alpha", "??")
-	if err := db.NewDecisions(s).NameReport(t.Context(), named, crash.Fields{"Stacktrace": "#0  0x1000 in parse ()\n" +
-		"#1  0x2000 in main ()\n"}, false, kept); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, db.NewDecisions(s).NameReport(t.Context(), named, crash.Fields{"Stacktrace": "#0  0x1000 in parse ()\n" +
+		"#1  0x2000 in main ()\n"}, false, kept))
 	wantReport("the one that was symbolised", named)
 }
 
@@ -418,13 +392,9 @@ func TestDecideQuality(t *testing.T) {
 	conn := dbtest.Connect(t, url)
 	for _, sql := range []string{"update reports set quality = null",
 		"update reports set body = '' where id = (select min(id::text)::uuid from reports)"} {
-		if _, err := conn.Exec(t.Context(), sql); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(conn.Exec(t.Context(), sql))(t)
 	}
-	if err := s.DecideQuality(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, s.DecideQuality(t.Context()))
 	want[slices.Min(slices.Collect(maps.Keys(want)))] = "0" // the damaged one
 	if diff := cmp.Diff(want, qualities()); diff != "" {
 		t.Errorf("quality (-stored +decided):\n%s", diff)
@@ -526,10 +496,7 @@ func TestDistinctMachines(t *testing.T) {
 			jammy: {Since: day(-9), Until: day(4)}, noble: {Since: day(5), Until: day(99)}},
 			[]int64{0, 1, 1, 1, 2, 2, 2, 2}},
 	} {
-		got, err := problems.New(s).DistinctMachines(t.Context(), test.releases, since, until)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := dbtest.Must(problems.New(s).DistinctMachines(t.Context(), test.releases, since, until))(t)
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -544,10 +511,7 @@ func TestCachedCounts(t *testing.T) {
 	s, other := dbtest.Open(t, url), dbtest.Open(t, url)
 	count := func(s *db.Store, f problems.RateFilter) (reports, machines int64) {
 		t.Helper()
-		rates, err := problems.New(s).Rates(t.Context(), f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rates := dbtest.Must(problems.New(s).Rates(t.Context(), f))(t)
 		for _, r := range rates {
 			reports, machines = reports+r.Reports, max(machines, r.Machines)
 		}
@@ -596,9 +560,7 @@ func TestFirstSeenOfOneMoment(t *testing.T) {
 			for i, version := range order {
 				rec = record(t, at, fmt.Sprint("machine", i), crash.Fields{"Package": "harbor " + version})
 				store(t, instances[i], rec)
-				if err := instances[i].WaitCounted(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				dbtest.OK(t, instances[i].WaitCounted(t.Context()))
 			}
 			b := bucketOf(t, instances[0], rec)
 			if b.FirstSeenVersion != "1.9-1" || b.LastSeenVersion != "1.10-1" || !b.FirstSeen.Equal(at.Truncate(time.Second)) ||
@@ -647,10 +609,7 @@ func (*versionReads) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEnd
 func TestVersionsInUse(t *testing.T) {
 	t.Parallel()
 	reads := &versionReads{}
-	s, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t), Log: dbtest.Log(t), Statements: reads})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := dbtest.Must(db.Open(t.Context(), db.Config{URL: dbtest.URL(t), Log: dbtest.Log(t), Statements: reads}))(t)
 	t.Cleanup(s.Close)
 	now := time.Now()
 	add := func(machine string, at time.Time, version string) {
@@ -686,10 +645,7 @@ func TestVersionsInUse(t *testing.T) {
 	want("a new version", 1, "1.0-1", "1.1-1")
 	add("three", now.AddDate(0, 0, -5), "1.1-1")
 	want("an older report", 1, "1.0-1", "1.1-1")
-	e, err := upkeep.NewErasing(s).Request(t.Context(), crash.NewSystemID("one"), false, "ada")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := dbtest.Must(upkeep.NewErasing(s).Request(t.Context(), crash.NewSystemID("one"), false, "ada"))(t)
 	if erased, _, err := db.NewDecisions(s).EraseReports(t.Context(), e, 10); err != nil || erased != 1 {
 		t.Fatalf("erased %d reports, %v, want 1", erased, err)
 	}
@@ -743,10 +699,7 @@ func TestPackageArchitectureMigration(t *testing.T) {
 	if err != nil || len(files) != 1 {
 		t.Fatalf("got migrations %v, %v; want one", files, err)
 	}
-	sql, err := fs.ReadFile(migrations.Files, files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	sql := dbtest.Must(fs.ReadFile(migrations.Files, files[0]))(t)
 	dbtest.Exec(t, url, "begin; "+string(sql)+"; commit")
 	if diff := cmp.Diff(want.Days, storedCounts(t, url).Days); diff != "" {
 		t.Errorf("days of problems (-want +got):\n%s", diff)

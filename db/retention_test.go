@@ -36,9 +36,7 @@ func TestDropReports(t *testing.T) {
 		t.Fatalf("nothing is that old: got %v, %v", months, err)
 	}
 	conn := dbtest.Connect(t, url)
-	if _, err := conn.Exec(t.Context(), "alter table reports detach partition reports_2026_09 concurrently"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(conn.Exec(t.Context(), "alter table reports detach partition reports_2026_09 concurrently"))(t)
 	months, err := s.DropReports(t.Context(), time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC))
 	if want := []string{"2023-11", "2023-12", "2026-08", "2026-09"}; err != nil || !slices.Equal(months, want) {
 		t.Fatalf("got %v, %v; want %v", months, err, want)
@@ -85,9 +83,7 @@ func TestDropKeys(t *testing.T) {
 			}
 		}
 	}
-	if _, err := s.DropReports(t.Context(), time.Now().AddDate(-2, 0, 0)); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(s.DropReports(t.Context(), time.Now().AddDate(-2, 0, 0)))(t)
 	for arrival := range arrivals {
 		for date := range dates {
 			again := made(arrival, date)
@@ -125,9 +121,7 @@ func checkAfterDrop(t *testing.T, s *db.Store, url string) {
 		{"update bucket_systems set reports = reports - 1 where version = '1.0-1'", false}, // restores the count
 		{"update release_days set reports = 0 where day = '2026-10-21'", true},
 	} {
-		if _, err := conn.Exec(t.Context(), step.change); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(conn.Exec(t.Context(), step.change))(t)
 		if got := checkStore(t, s, crash.CheckScope{Most: 5}); (got.Found > 0) != step.found {
 			t.Errorf("after %s: got %+v, want a difference: %v", step.change, got, step.found)
 		}
@@ -150,10 +144,8 @@ func TestDropHeldReports(t *testing.T) {
 	}
 	dbtest.Counted(t, s)
 	bucket := record(t, today, "machine", nil).Grouping.Signature
-	if _, err := conn.Exec(t.Context(), "insert into marks (kind, bucket_id, person, reason, at) "+
-		"values ('hold', $1, 'ada', '', now())", idOf(bucket)); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(conn.Exec(t.Context(), "insert into marks (kind, bucket_id, person, reason, at) "+
+		"values ('hold', $1, 'ada', '', now())", idOf(bucket)))(t)
 	before := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	there := func(id crash.OopsID) bool {
 		t.Helper()
@@ -178,9 +170,7 @@ func TestDropHeldReports(t *testing.T) {
 	if got := checkStore(t, s, crash.CheckScope{Most: 5}); got.Found != 0 || got.Dropped != "2026-10" {
 		t.Errorf("check: got %+v, want no difference after 2026-10 was dropped in part", got)
 	}
-	if _, err := conn.Exec(t.Context(), "update marks set undone_by = 'ada', undone_at = now()"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(conn.Exec(t.Context(), "update marks set undone_by = 'ada', undone_at = now()"))(t)
 	if months, err := s.DropReports(t.Context(), before); err != nil || len(months) != 2 {
 		t.Errorf("after the hold: got %v, %v; want two months", months, err)
 	}
@@ -201,14 +191,8 @@ func idOf(signature string) []byte {
 // started.
 func wantSameIndex(t *testing.T, url string, s *db.Store) {
 	t.Helper()
-	followed, err := s.Index(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	loaded, err := dbtest.Open(t, url).Index(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	followed := dbtest.Must(s.Index(t.Context()))(t)
+	loaded := dbtest.Must(dbtest.Open(t, url).Index(t.Context()))(t)
 	f := index.Filter{Since: index.DayOf(today.AddDate(0, 0, -30)), Until: index.DayOf(today)}
 	if got, want := totals(followed.List(f, nil, nil, 1000)), totals(loaded.List(f, nil, nil, 1000)); !maps.Equal(got,
 		want) {
@@ -241,19 +225,11 @@ func TestOlderCopyRestored(t *testing.T) {
 	for i := 10; i < 40; i++ { // machines, buckets and names that the copy does not have
 		crashed(t, s, i, fmt.Sprint("b", i%7), fmt.Sprint("new:f", i%7), nil)
 	}
-	if _, err := s.IndexWithStates(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	before, err := s.Revision(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(s.IndexWithStates(t.Context()))(t)
+	before := dbtest.Must(s.Revision(t.Context()))(t)
 	rates := func() (sum int64) {
 		t.Helper()
-		all, err := problems.New(s).Rates(t.Context(), problems.RateFilter{Since: today, Until: today})
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := dbtest.Must(problems.New(s).Rates(t.Context(), problems.RateFilter{Since: today, Until: today}))(t)
 		for _, r := range all {
 			sum += r.Reports
 		}

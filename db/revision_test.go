@@ -26,10 +26,7 @@ func TestRevision(t *testing.T) {
 	last := ""
 	check := func(what string, changed bool) {
 		t.Helper()
-		word, err := s.Revision(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		word := dbtest.Must(s.Revision(t.Context()))(t)
 		if (word != last) != changed {
 			t.Errorf("%s: got %q after %q, want another word: %t", what, word, last, changed)
 		}
@@ -39,9 +36,7 @@ func TestRevision(t *testing.T) {
 	early, late := begin(t, url), begin(t, url)
 	exec := func(tx pgx.Tx, sql string, number int64) {
 		t.Helper()
-		if _, err := tx.Exec(t.Context(), sql, number); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(tx.Exec(t.Context(), sql, number))(t)
 	}
 	check("nothing", true)
 	exec(early, add, 1)
@@ -63,30 +58,20 @@ func TestRevision(t *testing.T) {
 	check("a row less", true)
 	back := begin(t, url)
 	exec(back, add, 5)
-	if err := back.Rollback(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, back.Rollback(t.Context()))
 	check("rolled back", false)
-	if err := people.NewSessions(s).DeleteExpired(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, people.NewSessions(s).DeleteExpired(t.Context()))
 	check("new rows stay", false)
 }
 
 func begin(t *testing.T, url string) pgx.Tx {
 	t.Helper()
-	tx, err := dbtest.Connect(t, url).Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tx
+	return dbtest.Must(dbtest.Connect(t, url).Begin(t.Context()))(t)
 }
 
 func commit(t *testing.T, tx pgx.Tx) {
 	t.Helper()
-	if err := tx.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, tx.Commit(t.Context()))
 }
 
 // TestRevisionOfPolls checks that the revision does not change if the tracker says nothing new.
@@ -96,13 +81,9 @@ func TestRevisionOfPolls(t *testing.T) {
 	s := dbtest.Open(t, url)
 	ctx := t.Context()
 	id := saveProblems(t, s, 1)[0]
-	if _, err := bugs.New(s).LinkBug(ctx, id, crash.Bug{Number: 7, Title: "It fell over", URL: "https://bugs.example/7",
-		By: "ada"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.WaitCounted(ctx); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(bugs.New(s).LinkBug(ctx, id, crash.Bug{Number: 7, Title: "It fell over", URL: "https://bugs.example/7",
+		By: "ada"}))(t)
+	dbtest.OK(t, s.WaitCounted(ctx))
 	reading := crash.BugReading{Number: 7, Title: "It fell over", InformationType: "Public",
 		Tasks: []crash.BugTask{{Target: "tide", Status: "New"}}}
 	duplicate := reading
@@ -116,10 +97,7 @@ func TestRevisionOfPolls(t *testing.T) {
 			update archive_facts set asked = asked - interval '3 days'`)
 		return err
 	}
-	last, err := s.Revision(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	last := dbtest.Must(s.Revision(ctx))(t)
 	for i, step := range []struct {
 		what    string
 		changed bool
@@ -159,10 +137,7 @@ func TestRevisionOfPolls(t *testing.T) {
 		if err := step.do(); err != nil {
 			t.Fatalf("step %d, %s: %v", i, step.what, err)
 		}
-		now, err := s.Revision(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		now := dbtest.Must(s.Revision(ctx))(t)
 		if (now != last) != step.changed {
 			t.Errorf("step %d, %s: got revision %s after %s, want a change: %t", i, step.what, now, last, step.changed)
 		}
@@ -179,13 +154,8 @@ func TestOneRevision(t *testing.T) {
 	ctx := db.OneRevision(t.Context())
 	revisions := func() (request, present string) {
 		t.Helper()
-		request, err := s.Revision(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if present, err = s.Revision(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		request = dbtest.Must(s.Revision(ctx))(t)
+		present = dbtest.Must(s.Revision(t.Context()))(t)
 		return request, present
 	}
 	if request, present := revisions(); request != present {
@@ -196,15 +166,9 @@ func TestOneRevision(t *testing.T) {
 		t.Errorf("got revision %s again after another report was counted", present)
 	}
 
-	newer, err := s.Index(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	newer := dbtest.Must(s.Index(t.Context()))(t)
 	for _, read := range []func(context.Context) (*index.Index, error){s.Index, s.IndexWithStates} {
-		ix, err := read(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ix := dbtest.Must(read(ctx))(t)
 		if _, found := ix.Problem(id); ix != newer || !found {
 			t.Errorf("got index %p with the problem: %t, want %p, which has it", ix, found, newer)
 		}
@@ -221,9 +185,7 @@ func TestOneRevisionHides(t *testing.T) {
 	s := dbtest.New(t)
 	id := crashed(t, s, 1, "aa", "old:load", nil)
 	embargo := crash.Mark{Kind: crash.MarkEmbargo, Bucket: id, Person: "ada", Reason: "r"}
-	if _, err := problems.New(s).Set(t.Context(), embargo); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(problems.New(s).Set(t.Context(), embargo))(t)
 	ctx := db.OneRevision(t.Context())
 	if ix, err := s.Index(ctx); err != nil {
 		t.Fatal(err)

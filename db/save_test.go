@@ -302,9 +302,7 @@ func TestSaveReportMakesPartitions(t *testing.T) {
 	if got := dbtest.Lines(t, url, partitions); len(got) != len(want) {
 		t.Errorf("got partitions %v, want %v", got, want)
 	}
-	if _, err := dbtest.Connect(t, url).Exec(t.Context(), "drop table reports_2026_12"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(dbtest.Connect(t, url).Exec(t.Context(), "drop table reports_2026_12"))(t)
 	save(t, s, record(t, today.AddDate(0, 1, 0), "b", nil))
 	save(t, s, record(t, today.AddDate(0, 2, 0), "c", nil))
 	if got := dbtest.Lines(t, url, partitions); len(got) != 4 || !strings.Contains(fmt.Sprint(got), "reports_2027_02") {
@@ -344,13 +342,8 @@ func holdCounting(t *testing.T, url string) (release func()) {
 
 func holdBy(t *testing.T, url, lock string) (release func()) {
 	t.Helper()
-	tx, err := dbtest.Connect(t, url).BeginTx(t.Context(), pgx.TxOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tx.Exec(t.Context(), lock); err != nil {
-		t.Fatal(err)
-	}
+	tx := dbtest.Must(dbtest.Connect(t, url).BeginTx(t.Context(), pgx.TxOptions{}))(t)
+	dbtest.Must(tx.Exec(t.Context(), lock))(t)
 	return func() {
 		if err := tx.Commit(t.Context()); err != nil {
 			t.Errorf("release: %v", err)
@@ -424,10 +417,7 @@ func TestSaveReportSharesTransactions(t *testing.T) {
 	sent.Wait()
 	release()
 	wg.Wait()
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := dbtest.Must(registry.Gather())(t)
 	for _, f := range families {
 		if f.GetName() == "mishap_save_batch_reports" {
 			h := f.GetMetric()[0].GetHistogram()
@@ -446,10 +436,7 @@ func TestSaveReportBesideLargeOnes(t *testing.T) {
 	url := dbtest.URL(t)
 	s := dbtest.Open(t, url)
 	save(t, s, record(t, today, "first", nil))
-	tx, err := dbtest.Connect(t, url).Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tx := dbtest.Must(dbtest.Connect(t, url).Begin(t.Context()))(t)
 	noise := make([]byte, 1<<20) // cannot be compressed
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(noise)
 	var heavy sync.WaitGroup
@@ -457,10 +444,8 @@ func TestSaveReportBesideLargeOnes(t *testing.T) {
 		rec := record(t, today, fmt.Sprint("heavy", i),
 			crash.Fields{"JournalErrors": base64.StdEncoding.EncodeToString(noise)})
 		// Another transaction stores the same crash and stays open.
-		if _, err := tx.Exec(t.Context(), "insert into report_keys (key, report_id) values ($1, $2)", rec.DuplicateKey[:],
-			crash.NewOopsID(today)); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(tx.Exec(t.Context(), "insert into report_keys (key, report_id) values ($1, $2)", rec.DuplicateKey[:],
+			crash.NewOopsID(today)))(t)
 		heavy.Go(func() {
 			if id, again, err := s.SaveReport(t.Context(), rec); err != nil || again || id != rec.ID {
 				t.Errorf("heavy report: got %v, repetition %v, %v; want it stored", id, again, err)
@@ -473,9 +458,7 @@ func TestSaveReportBesideLargeOnes(t *testing.T) {
 	if b := bucketOf(t, s, record(t, today, "", nil)); b.Reports != 51 {
 		t.Errorf("got %d reports while heavy ones wait, want the 51 others", b.Reports)
 	}
-	if err := tx.Rollback(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, tx.Rollback(t.Context()))
 	heavy.Wait()
 	checkCounts(t, url)
 }

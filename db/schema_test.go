@@ -38,10 +38,7 @@ func TestSchemaIsCurrent(t *testing.T) {
 		}
 		return
 	}
-	want, err := os.ReadFile(schemaFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := dbtest.Must(os.ReadFile(schemaFile))(t)
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("docs/schema.sql is not current; run make schema (-file +database):\n%s", diff)
 	}
@@ -95,14 +92,8 @@ const sqlWithoutComment = `
 // adds one must also add its comment.
 func TestSchemaComments(t *testing.T) {
 	t.Parallel()
-	rows, err := dbtest.Connect(t, dbtest.URL(t)).Query(t.Context(), sqlWithoutComment)
-	if err != nil {
-		t.Fatal(err)
-	}
-	bare, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := dbtest.Must(dbtest.Connect(t, dbtest.URL(t)).Query(t.Context(), sqlWithoutComment))(t)
+	bare := dbtest.Must(pgx.CollectRows(rows, pgx.RowTo[string]))(t)
 	for _, name := range bare {
 		t.Errorf("%s has no comment: add one in the migration", name)
 	}
@@ -126,22 +117,13 @@ func TestViewsHaveAllColumns(t *testing.T) {
 	conn := dbtest.Connect(t, dbtest.URL(t))
 	read := func() []string {
 		t.Helper()
-		rows, err := conn.Query(t.Context(), sqlViewColumns)
-		if err != nil {
-			t.Fatal(err)
-		}
-		different, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		if err != nil {
-			t.Fatal(err)
-		}
-		return different
+		rows := dbtest.Must(conn.Query(t.Context(), sqlViewColumns))(t)
+		return dbtest.Must(pgx.CollectRows(rows, pgx.RowTo[string]))(t)
 	}
 	if different := read(); len(different) > 0 {
 		t.Errorf("columns that only the table or only its view has: %q", different)
 	}
-	if _, err := conn.Exec(t.Context(), "alter table notes add column added int"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(conn.Exec(t.Context(), "alter table notes add column added int"))(t)
 	if different := read(); len(different) != 1 || different[0] != "notes.added" {
 		t.Errorf("after adding a column: got %q, want notes.added", different)
 	}
@@ -154,9 +136,7 @@ func TestSQL(t *testing.T) {
 	all := readPackages(t)
 	url := dbtest.URL(t)
 	conn, hiding := dbtest.Connect(t, url), dbtest.Connect(t, url)
-	if _, err := hiding.Exec(t.Context(), `set search_path = visible, public`); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(hiding.Exec(t.Context(), `set search_path = visible, public`))(t)
 	for folder, p := range all {
 		for name, text := range p.texts {
 			if !strings.HasPrefix(strings.ToLower(name), "sql") {
@@ -211,14 +191,8 @@ type parsed struct {
 
 func readPackages(t *testing.T) packages {
 	t.Helper()
-	names, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	below, err := filepath.Glob("*/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := dbtest.Must(filepath.Glob("*.go"))(t)
+	below := dbtest.Must(filepath.Glob("*/*.go"))(t)
 	files, all := token.NewFileSet(), packages{}
 	for _, name := range append(names, below...) {
 		folder := filepath.Dir(name)
@@ -228,10 +202,7 @@ func readPackages(t *testing.T) packages {
 		if folder == "." {
 			folder = core
 		}
-		file, err := parser.ParseFile(files, name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := dbtest.Must(parser.ParseFile(files, name, nil, parser.SkipObjectResolution))(t)
 		if all[folder] == nil {
 			all[folder] = &parsed{texts: map[string]ast.Expr{}}
 		}

@@ -50,10 +50,7 @@ func TestHealthWithoutDatabase(t *testing.T) {
 // TestFrozenHost opens a database whose first host accepts connections but never answers.
 func TestFrozenHost(t *testing.T) {
 	t.Parallel()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := dbtest.Must(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { _ = l.Close() })
 	frozenHost, frozenPort, err := net.SplitHostPort(l.Addr().String())
 	if err != nil {
@@ -63,10 +60,7 @@ func TestFrozenHost(t *testing.T) {
 	if crash.KindOf(err) != crash.Unavailable {
 		t.Errorf("frozen host alone: got %v, want unavailable", err)
 	}
-	u, err := url.Parse(dbtest.URL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := dbtest.Must(url.Parse(dbtest.URL(t)))(t)
 	q := u.Query()
 	host, port := q.Get("host"), q.Get("port")
 	if host == "" {

@@ -50,11 +50,8 @@ func TestUpdateGate(t *testing.T) {
 	report(2, 5, "1.0-2", "failed to install", crash.Fields{"ProblemType": "Package"})
 	dbtest.Counted(t, s)
 	merge(t, s, first, second)
-	answer, err := problems.New(s).UpdateGate(t.Context(), crash.BuiltInReleases(),
-		stats.GateQuestion{Package: "harbor", Version: "1.0-2", Release: "Ubuntu 24.04"}, today)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := dbtest.Must(problems.New(s).UpdateGate(t.Context(), crash.BuiltInReleases(),
+		stats.GateQuestion{Package: "harbor", Version: "1.0-2", Release: "Ubuntu 24.04"}, today))(t)
 	if len(answer.Results) != 1 {
 		t.Fatalf("got %d releases, want one", len(answer.Results))
 	}
@@ -112,10 +109,7 @@ func TestUpdateGateReleases(t *testing.T) {
 		{stats.GateQuestion{Package: "harbor", Version: "1.0-2", Release: "Ubuntu 22.04"}, "[] [1.0-1]"},
 		{stats.GateQuestion{Package: "harbor", Version: "2"}, "[] [1.0-3 1.0-2 1.0-1]"},
 	} {
-		answer, err := problems.New(s).UpdateGate(t.Context(), crash.BuiltInReleases(), tt.q, today)
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := dbtest.Must(problems.New(s).UpdateGate(t.Context(), crash.BuiltInReleases(), tt.q, today))(t)
 		var releases []crash.Release
 		for _, r := range answer.Results {
 			releases = append(releases, r.Release)
@@ -139,10 +133,7 @@ func TestUpdateRulesMigration(t *testing.T) {
 	if err != nil || len(files) != 1 {
 		t.Fatalf("got the migrations %v, %v; want one", files, err)
 	}
-	sql, err := fs.ReadFile(migrations.Files, files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	sql := dbtest.Must(fs.ReadFile(migrations.Files, files[0]))(t)
 	for was, on := range map[string]bool{"true": true, "false": false} {
 		t.Run(was, func(t *testing.T) {
 			t.Parallel()
@@ -150,9 +141,7 @@ func TestUpdateRulesMigration(t *testing.T) {
 			s := dbtest.Open(t, url)
 			first, again := bugs.New(s), crash.UpdateAgain
 			b := saveProblems(t, s, 1)[0]
-			if _, err := first.LinkBug(t.Context(), b, crash.Bug{Number: 7, URL: "https://bugs.example/7"}); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.Must(first.LinkBug(t.Context(), b, crash.Bug{Number: 7, URL: "https://bugs.example/7"}))(t)
 			dbtest.Exec(t, url, `
 				drop schema visible cascade;
 				drop table update_rules, bug_sections;

@@ -304,3 +304,20 @@ func addUser(t testing.TB, s *db.Store, name string, role crash.Role, password s
 		t.Fatalf("add user %s: %v", name, err)
 	}
 }
+
+// OK ends the test if err is not nil.
+func OK(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Must returns a function that returns value, or ends the test if err is not nil: Must(f())(t).
+func Must[T any](value T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		OK(t, err)
+		return value
+	}
+}

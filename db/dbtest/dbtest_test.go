@@ -77,19 +77,13 @@ func TestNewAndBroken(t *testing.T) {
 
 func TestServerLeavesNothing(t *testing.T) {
 	sizetest.Needs(t, "PostgreSQL")
-	tmp, err := os.MkdirTemp("", "dbtest-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tmp := dbtest.Must(os.MkdirTemp("", "dbtest-"))(t)
 	t.Cleanup(func() { _ = os.RemoveAll(tmp) })
 	if err := os.Chmod(tmp, 0o755); err != nil { // the server's user needs access
 		t.Fatal(err)
 	}
 	t.Setenv("TMPDIR", tmp)
-	s, err := dbtest.StartServer(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := dbtest.Must(dbtest.StartServer(t.Context()))(t)
 	if got := value[string](t, s.URL(), `show fsync`); got != "off" {
 		t.Errorf("got fsync %s, want off", got)
 	}
@@ -111,21 +105,13 @@ func TestServerLeavesNothing(t *testing.T) {
 // that nobody gets it again.
 func TestFreeAddress(t *testing.T) {
 	t.Parallel()
-	address, err := dbtest.FreeAddress()
-	if err != nil {
-		t.Fatal(err)
-	}
+	address := dbtest.Must(dbtest.FreeAddress())(t)
 	if _, err := new(net.Dialer).DialContext(t.Context(), "tcp", address); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("before anything listens: got %v, want a refused connection", err)
 	}
 	for range 2 {
-		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+		l := dbtest.Must(new(net.ListenConfig).Listen(t.Context(), "tcp", address))(t)
+		dbtest.OK(t, l.Close())
 	}
 	seen := map[string]bool{address: true}
 	for range 200 {

@@ -159,17 +159,13 @@ func (w *world) reportsOf(t *testing.T, day int) {
 func (w *world) link(t *testing.T, signature string, number int64) {
 	t.Helper()
 	store := bugs.New(w.store)
-	if _, err := store.LinkBug(t.Context(), bucketOf(signature), crash.Bug{Number: number, URL: "u",
-		By: "ada"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := store.SaveBugReading(t.Context(), crash.BugReading{
+	dbtest.Must(store.LinkBug(t.Context(), bucketOf(signature), crash.Bug{Number: number, URL: "u",
+		By: "ada"}))(t)
+	dbtest.OK(t, store.SaveBugReading(t.Context(), crash.BugReading{
 		Number: number, Tasks: []crash.BugTask{{Target: "/ubuntu/+source/reef", Status: "Fix Released", Complete: true,
 			Closed: w.now()}},
 		Fixes: []crash.BugFix{{Package: "reef", Version: "1.1-1"}},
-	}, "", time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	}, "", time.Hour))
 }
 
 // mute lets machines report a problem that was muted when it had one machine.
@@ -246,27 +242,20 @@ func TestDeleteOld(t *testing.T) {
 	clock := &now
 	store := dbtest.OpenConfig(t, db.Config{URL: dbtest.URL(t), Now: func() time.Time { return *clock }})
 	dbtest.AddUser(t, store, "ada", crash.RoleViewer, "correct horse battery")
-	ada, err := people.New(store).ByName(t.Context(), "ada")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ada := dbtest.Must(people.New(store).ByName(t.Context(), "ada"))(t)
 	publish := func(edge string, rule int64) bool {
 		t.Helper()
 		var isNew bool
-		if err := store.InTx(t.Context(), func(tx pgx.Tx) (err error) {
+		dbtest.OK(t, store.InTx(t.Context(), func(tx pgx.Tx) (err error) {
 			isNew, err = store.Publish(t.Context(), tx, crash.Event{Edge: edge, Kind: crash.EventMentioned, Rule: rule,
 				Title: edge}, crash.Recipients{People: []crash.Recipient{{User: ada.ID, Reason: "a test"}}})
 			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return isNew
 	}
 	exec := func(sql string, args ...any) {
 		t.Helper()
-		if _, err := store.Pool.Exec(t.Context(), sql, args...); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(store.Pool.Exec(t.Context(), sql, args...))(t)
 	}
 	for i := range 1001 { // more than one batch
 		publish(fmt.Sprint("rule 1 new ", i), 1)
@@ -289,16 +278,12 @@ func TestDeleteOld(t *testing.T) {
 		}
 	}
 	now = now.AddDate(0, 0, 399)
-	if err := notices.DeleteOld(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, notices.DeleteOld(t.Context()))
 	want("after 399 days", `select count(*) from notices`, 1004)
 	want("after 399 days", `select count(*) from mails`, 4)
 	now = now.AddDate(0, 0, 2)
 	publish("rule 1 fresh", 1)
-	if err := notices.DeleteOld(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, notices.DeleteOld(t.Context()))
 	want("after 401 days", `select count(*) from notices`, 3) // two wait, one is fresh
 	want("after 401 days", `select count(*) from events`, 4)
 	want("after 401 days", `select count(*) from mails`, 1)
@@ -311,16 +296,12 @@ func TestDeleteOld(t *testing.T) {
 func (w *world) search(t *testing.T, owner int64, name, path string, shared bool, followers ...int64) int64 {
 	t.Helper()
 	a := people.New(w.store)
-	id, err := dbproblems.New(w.store).SaveSearch(t.Context(), crash.SavedSearch{Name: name, Path: path, OwnerID: owner,
-		Shared: shared})
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := dbtest.Must(dbproblems.New(w.store).SaveSearch(t.Context(),
+		crash.SavedSearch{Name: name, Path: path, OwnerID: owner,
+			Shared: shared}))(t)
 	for _, user := range followers {
 		f := crash.Follow{Kind: crash.FollowSearch, Name: strconv.FormatInt(id, 10)}
-		if err := a.Follow(t.Context(), user, f); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.OK(t, a.Follow(t.Context(), user, f))
 	}
 	return id
 }
@@ -348,9 +329,7 @@ func TestSearchFollowers(t *testing.T) {
 	w.search(t, ida, "muted", "/?muted=only&package=tide", false, ida)
 	w.search(t, ida, "not valid", "/search?q=%28", false, ida)
 	gone := w.search(t, ida, "deleted", "/?package=tide", false, ida)
-	if err := dbproblems.New(w.store).DeleteSearch(t.Context(), gone); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, dbproblems.New(w.store).DeleteSearch(t.Context(), gone))
 	w.evaluate(t)
 	w.set(begin.Add(time.Minute))
 	w.machines(t, "one", 3, "tide 1.0-1", nil)

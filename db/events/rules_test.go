@@ -49,14 +49,9 @@ func TestStartsAnew(t *testing.T) {
 	w.evaluate(t)
 	wantLines(t, "before the rules", w.events(t))
 
-	off, err := w.rules.Rule(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	off := dbtest.Must(w.rules.Rule(t.Context(), 1))(t)
 	off.Enabled = false
-	if _, err := w.rules.SaveRule(t.Context(), off, "ada"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(w.rules.SaveRule(t.Context(), off, "ada"))(t)
 	w.machines(t, "while off", 3, "tide 1.0-1", nil)
 	w.machines(t, "few", 2, "tide 1.0-1", nil)
 	w.evaluate(t)
@@ -102,28 +97,20 @@ func TestMergesStaySilent(t *testing.T) {
 	wantLines(t, "at first", w.events(t), told...)
 	w.set(begin.Add(time.Hour))
 	d := db.NewDecisions(w.store)
-	if _, err := d.Merge(t.Context(), bucketOf("one"), []crash.BucketID{bucketOf("two")}, "ada", ""); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(d.Merge(t.Context(), bucketOf("one"), []crash.BucketID{bucketOf("two")}, "ada", ""))(t)
 	w.evaluate(t)
 	history, err := d.Decisions(t.Context(), bucketOf("one"), 10)
 	if err != nil || len(history) != 1 {
 		t.Fatalf("decisions: %v, %v", history, err)
 	}
-	if _, err := d.Undo(t.Context(), history[0].ID, "ada"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(d.Undo(t.Context(), history[0].ID, "ada"))(t)
 	w.machines(t, "one", 4, "tide 1.0-1", nil)
 	w.evaluate(t)
 	wantLines(t, "merged and separated", w.events(t), told...)
 	// The part that was split off had its reports before.
 	term := crash.Condition{Terms: []crash.Term{{Field: crash.TermArchitecture, Value: "arm64"}}}
-	if _, err := d.Split(t.Context(), bucketOf("parts"), term, "ada", ""); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.FinishDecisions(t.Context(), grouping.CurrentRules()); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(d.Split(t.Context(), bucketOf("parts"), term, "ada", ""))(t)
+	dbtest.OK(t, d.FinishDecisions(t.Context(), grouping.CurrentRules()))
 	w.set(begin.Add(2 * time.Hour))
 	w.evaluate(t)
 	wantLines(t, "split", w.events(t), told...)
@@ -142,11 +129,9 @@ func TestRegressedByHand(t *testing.T) {
 	wantLines(t, "at first", w.events(t), told...)
 	mark := func(version string) int64 {
 		t.Helper()
-		decided, err := problems.New(w.store).Set(t.Context(), crash.Mark{Bucket: bucketOf("marked"), Kind: crash.MarkFixed,
-			Person: "ada", Fixes: []crash.FixedIn{{Version: version}}, Confirmed: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		decided := dbtest.Must(problems.New(w.store).Set(t.Context(),
+			crash.Mark{Bucket: bucketOf("marked"), Kind: crash.MarkFixed,
+				Person: "ada", Fixes: []crash.FixedIn{{Version: version}}, Confirmed: true}))(t)
 		return decided.ID
 	}
 	decided := mark("1.1-1")
@@ -164,9 +149,7 @@ func TestRegressedByHand(t *testing.T) {
 	if got := w.lines(t, `select text from events where kind = 'regressed'`); len(got) != 1 || got[0] != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if _, err := problems.New(w.store).Undo(t.Context(), decided, "ada"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(problems.New(w.store).Undo(t.Context(), decided, "ada"))(t)
 	w.set(begin.Add(4 * time.Hour))
 	w.report(t, "marked", "machine 2", "reef 1.2-1", nil)
 	w.evaluate(t)
@@ -235,17 +218,14 @@ func TestRegroupingStaysSilent(t *testing.T) {
 	d := db.NewDecisions(w.store)
 	for i, id := range later {
 		frames := fmt.Sprintf("#0  tide_parse_%d () at parse.c:1\n#1  main () at main.c:2\n", i/3)
-		err := d.NameReport(t.Context(), id, crash.Fields{"Stacktrace": frames,
+		dbtest.OK(t, d.NameReport(t.Context(), id, crash.Fields{"Stacktrace": frames,
 			"StacktraceTop": fmt.Sprintf("tide_parse_%d ()\nmain ()", i/3)}, true,
 			func(_ context.Context, _ pgx.Tx, named bool, why string) error {
 				if !named {
 					t.Errorf("%s has no names: %s", id, why)
 				}
 				return nil
-			})
-		if err != nil {
-			t.Fatal(err)
-		}
+			}))
 		w.evaluate(t)
 	}
 	wantLines(t, "named later", w.events(t), told...)
@@ -387,15 +367,9 @@ func TestRehearsal(t *testing.T) {
 		}
 		w.evaluate(t)
 	}
-	activity, err := w.rules.Activity(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	activity := dbtest.Must(w.rules.Activity(t.Context()))(t)
 	for _, r := range all {
-		found, err := w.rules.Rehearse(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := dbtest.Must(w.rules.Rehearse(t.Context(), r))(t)
 		var got []string
 		for _, l := range found.Lines {
 			got = append(got, fmt.Sprintf("%s %s to fay", l.At.Format("02"), string(l.Event.Kind)+" "+l.Event.Title))
@@ -456,10 +430,7 @@ func newOutlets(t *testing.T, w *world) *outlets {
 	if wrong := webhook.CheckSettings(&e, true); len(wrong) > 0 {
 		t.Fatalf("settings: %v", wrong)
 	}
-	id, err := events.New(w.store).AddEndpoint(t.Context(), e, "ada")
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := dbtest.Must(events.New(w.store).AddEndpoint(t.Context(), e, "ada"))(t)
 	w.exec(t, `update rules set actions = jsonb_set(actions, '{endpoints}', to_jsonb(array[$1::bigint]))`, id)
 	w.exec(t, `insert into mail_settings (user_id, address, confirmed) select id, name || '@example.org', $1 from users`,
 		w.now())
@@ -469,27 +440,15 @@ func newOutlets(t *testing.T, w *world) *outlets {
 // send lets all instances send what is due, at the same time, until nothing is left.
 func (o *outlets) send(t *testing.T) {
 	t.Helper()
-	relay, err := mishapmail.ParseRelay(o.relay.URL, "off")
-	if err != nil {
-		t.Fatal(err)
-	}
-	allow, err := crash.ParseNetworks("127.0.0.0/8")
-	if err != nil {
-		t.Fatal(err)
-	}
+	relay := dbtest.Must(mishapmail.ParseRelay(o.relay.URL, "off"))(t)
+	allow := dbtest.Must(crash.ParseNetworks("127.0.0.0/8"))(t)
 	var rounds []func() error
 	for _, s := range o.world.stores {
-		mailer, err := mishapmail.New(mishapmail.Config{Relay: relay, From: "crashes@example.org",
+		mailer := dbtest.Must(mishapmail.New(mishapmail.Config{Relay: relay, From: "crashes@example.org",
 			BaseURL: "https://crashes.example.org", Log: dbtest.Log(t), Now: o.world.now,
-			Registerer: prometheus.NewRegistry()}, events.New(s))
-		if err != nil {
-			t.Fatal(err)
-		}
-		worker, err := webhook.NewWorker(events.New(s), webhook.NewClient(webhook.Config{Allow: allow,
-			BaseURL: "https://crashes.example.org", Version: "1.0", Now: o.world.now}), dbtest.Log(t), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+			Registerer: prometheus.NewRegistry()}, events.New(s)))(t)
+		worker := dbtest.Must(webhook.NewWorker(events.New(s), webhook.NewClient(webhook.Config{Allow: allow,
+			BaseURL: "https://crashes.example.org", Version: "1.0", Now: o.world.now}), dbtest.Log(t), nil))(t)
 		rounds = append(rounds, func() error { return mailer.Round(t.Context()) }, func() error {
 			err := worker.Round(t.Context())
 			worker.Wait()
@@ -520,9 +479,7 @@ func (o *outlets) send(t *testing.T) {
 func (o *outlets) die(t *testing.T, s *db.Store) bool {
 	t.Helper()
 	mails := events.New(s)
-	if err := mails.PlanMails(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, mails.PlanMails(t.Context()))
 	_, _, err := mails.ClaimMail(t.Context())
 	if err != nil && crash.KindOf(err) != crash.NotFound {
 		t.Fatal(err)
@@ -542,18 +499,12 @@ func (o *outlets) check(t *testing.T) {
 	var mails []string
 	ids := map[string]int{}
 	for _, m := range o.relay.Mails() {
-		read, err := mail.ReadMessage(strings.NewReader(m.Raw))
-		if err != nil {
-			t.Fatal(err)
-		}
+		read := dbtest.Must(mail.ReadMessage(strings.NewReader(m.Raw)))(t)
 		_, subject, found := strings.Cut(read.Header.Get("Subject"), ": ") // without the kind, if it names that
 		if !found {
 			subject = read.Header.Get("Subject")
 		}
-		date, err := read.Header.Date()
-		if err != nil {
-			t.Fatal(err)
-		}
+		date := dbtest.Must(read.Header.Date())(t)
 		mails = append(mails, fmt.Sprintf("%s %s to %s", date.UTC().Format("02"), subject, m.To))
 		if ids[read.Header.Get("Message-Id")]++; ids[read.Header.Get("Message-Id")] > 1 {
 			t.Errorf("got %s twice", mails[len(mails)-1])
@@ -626,10 +577,7 @@ func TestFiling(t *testing.T) {
 			t.Errorf("filed %q, want the name of the rule", bug)
 		}
 	}
-	waiting, err := w.rules.Candidates(t.Context(), 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	waiting := dbtest.Must(w.rules.Candidates(t.Context(), 100))(t)
 	for _, c := range waiting {
 		if c.State != rules.CandidateWaiting || c.Problem == bucketOf("has a bug") {
 			t.Errorf("candidate %+v", c)

@@ -121,14 +121,9 @@ func (w *world) user(t *testing.T, name string, role crash.Role, follows ...cras
 	t.Helper()
 	dbtest.AddUser(t, w.store, name, role, "correct horse battery")
 	a := people.New(w.store)
-	u, err := a.ByName(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := dbtest.Must(a.ByName(t.Context(), name))(t)
 	for _, f := range follows {
-		if err := a.Follow(t.Context(), u.ID, f); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.OK(t, a.Follow(t.Context(), u.ID, f))
 	}
 	return u.ID
 }
@@ -149,32 +144,19 @@ func (w *world) save(t *testing.T, r rules.Rule) int64 {
 	if wrong := r.Check(); len(wrong) > 0 {
 		t.Fatalf("the rule is not valid: %v", wrong)
 	}
-	id, err := w.rules.SaveRule(t.Context(), r, "ada")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
+	return dbtest.Must(w.rules.SaveRule(t.Context(), r, "ada"))(t)
 }
 
 func (w *world) exec(t *testing.T, sql string, args ...any) {
 	t.Helper()
-	if _, err := w.store.Pool.Exec(t.Context(), sql, args...); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(w.store.Pool.Exec(t.Context(), sql, args...))(t)
 }
 
 // lines returns the rows of a query for one text.
 func (w *world) lines(t *testing.T, sql string, args ...any) []string {
 	t.Helper()
-	rows, err := w.store.Pool.Query(t.Context(), sql, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return found
+	rows := dbtest.Must(w.store.Pool.Query(t.Context(), sql, args...))(t)
+	return dbtest.Must(pgx.CollectRows(rows, pgx.RowTo[string]))(t)
 }
 
 // events returns the day, kind, title and reader of each notice.

@@ -20,19 +20,11 @@ func TestFollow(t *testing.T) {
 	s := dbtest.New(t)
 	ctx := t.Context()
 	persons := people.New(s)
-	ada, err := persons.Add(ctx, "", "ada", crash.RoleViewer, "correct horse battery")
-	if err != nil {
-		t.Fatal(err)
-	}
-	bob, err := persons.Add(ctx, "", "bob", crash.RoleViewer, "correct horse battery")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ada := dbtest.Must(persons.Add(ctx, "", "ada", crash.RoleViewer, "correct horse battery"))(t)
+	bob := dbtest.Must(persons.Add(ctx, "", "bob", crash.RoleViewer, "correct horse battery"))(t)
 	zsh, team := crash.Follow{Kind: crash.FollowPackage, Name: "zsh"}, crash.Follow{Kind: crash.FollowPerson, Name: "zsh"}
 	for _, f := range []crash.Follow{zsh, zsh, team} { // following twice has no further effect
-		if err := people.New(s).Follow(ctx, ada.ID, f); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.OK(t, people.New(s).Follow(ctx, ada.ID, f))
 	}
 	want := []crash.Follow{zsh, team}
 	got, err := people.New(s).Followed(ctx, ada.ID)
@@ -42,9 +34,7 @@ func TestFollow(t *testing.T) {
 	if got, err := people.New(s).Followed(ctx, bob.ID); err != nil || len(got) != 0 {
 		t.Errorf("another person follows %v, %v, want nothing", got, err)
 	}
-	if err := people.New(s).Unfollow(ctx, ada.ID, zsh); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, people.New(s).Unfollow(ctx, ada.ID, zsh))
 	for f, want := range map[crash.Follow]bool{zsh: false, team: true} {
 		if got, err := people.New(s).Follows(ctx, ada.ID, f); got != want || err != nil {
 			t.Errorf("follows %v: got %t, %v, want %t", f, got, err, want)
@@ -57,30 +47,19 @@ func TestFollowMerged(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t)
 	people := people.New(s)
-	ada, err := people.Add(t.Context(), "", "ada", crash.RoleViewer, "correct horse battery")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ada := dbtest.Must(people.Add(t.Context(), "", "ada", crash.RoleViewer, "correct horse battery"))(t)
 	follow := func(id crash.BucketID) crash.Follow {
 		return crash.Follow{Kind: crash.FollowProblem, Name: id.String()}
 	}
 	var ids []crash.BucketID
 	for i, signature := range []string{"one", "two"} {
-		receipt, err := intake.New(intake.Config{MaxAgeDays: 366}, s).Accept(t.Context(), crash.Report{System: "m",
-			Fields: crashtest.Native(crashtest.Process(i), crashtest.Set("DuplicateSignature", signature)).Fields()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		receipt := dbtest.Must(intake.New(intake.Config{MaxAgeDays: 366}, s).Accept(t.Context(), crash.Report{System: "m",
+			Fields: crashtest.Native(crashtest.Process(i), crashtest.Set("DuplicateSignature", signature)).Fields()}))(t)
 		dbtest.Counted(t, s)
-		report, err := s.Report(t.Context(), receipt.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		report := dbtest.Must(s.Report(t.Context(), receipt.ID))(t)
 		ids = append(ids, *report.Bucket)
 	}
-	if err := people.Follow(t.Context(), ada.ID, follow(ids[1])); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, people.Follow(t.Context(), ada.ID, follow(ids[1])))
 	for i, want := range []bool{false, true} {
 		if got, err := people.Follows(t.Context(), ada.ID, follow(ids[0])); got != want || err != nil {
 			t.Errorf("merged %d: got %t, %v, want %t", i, got, err, want)
@@ -89,15 +68,11 @@ func TestFollowMerged(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := people.Follow(t.Context(), ada.ID, follow(ids[0])); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, people.Follow(t.Context(), ada.ID, follow(ids[0])))
 	if got, err := people.Followed(t.Context(), ada.ID); len(got) != 1 || err != nil {
 		t.Errorf("followed: got %v, %v, want one", got, err)
 	}
-	if err := people.Unfollow(t.Context(), ada.ID, follow(ids[0])); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, people.Unfollow(t.Context(), ada.ID, follow(ids[0])))
 	if got, err := people.Followed(t.Context(), ada.ID); len(got) != 0 || err != nil {
 		t.Errorf("after unfollowing: got %v, %v", got, err)
 	}
@@ -108,10 +83,7 @@ func TestMarks(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t)
 	people := people.New(s)
-	ada, err := people.Add(t.Context(), "", "ada", crash.RoleViewer, "correct horse battery")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ada := dbtest.Must(people.Add(t.Context(), "", "ada", crash.RoleViewer, "correct horse battery"))(t)
 	id := crash.BucketIDOf("one")
 	f := crash.Follow{Kind: crash.FollowProblem, Name: id.String()}
 	mark := crash.FollowMark{Kind: f.Kind, Name: f.Name, Bucket: id, Mark: "{}", News: "now fixed",
@@ -125,15 +97,11 @@ func TestMarks(t *testing.T) {
 	}
 	save := func(save, drop []crash.FollowMark) {
 		t.Helper()
-		if err := people.SaveMarks(t.Context(), ada.ID, save, drop); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.OK(t, people.SaveMarks(t.Context(), ada.ID, save, drop))
 	}
 	save([]crash.FollowMark{mark}, nil) // ada does not follow it
 	want()
-	if err := people.Follow(t.Context(), ada.ID, f); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, people.Follow(t.Context(), ada.ID, f))
 	first := mark
 	first.At, first.News = time.Time{}, ""
 	save([]crash.FollowMark{first}, nil)
@@ -144,9 +112,7 @@ func TestMarks(t *testing.T) {
 	moved.Bucket = crash.BucketIDOf("two")
 	save([]crash.FollowMark{moved}, []crash.FollowMark{mark})
 	want(moved)
-	if err := people.Unfollow(t.Context(), ada.ID, f); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, people.Unfollow(t.Context(), ada.ID, f))
 	want()
 }
 
@@ -154,10 +120,7 @@ func TestFollowTooMuch(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	s := dbtest.Open(t, url)
-	ada, err := people.New(s).Add(t.Context(), "", "ada", crash.RoleViewer, "correct horse battery")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ada := dbtest.Must(people.New(s).Add(t.Context(), "", "ada", crash.RoleViewer, "correct horse battery"))(t)
 	dbtest.Exec(t, url,
 		`insert into followed (user_id, kind, name, since)
 		select $1, 'package', 'p' || n, now() from generate_series(1, 500) as n`, ada.ID)
@@ -177,17 +140,11 @@ func TestVisit(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	now := start
-	s, err := db.Open(t.Context(), db.Config{
+	s := dbtest.Must(db.Open(t.Context(), db.Config{
 		URL: dbtest.URL(t), Log: dbtest.Log(t), Now: func() time.Time { return now },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(s.Close)
-	ada, err := people.New(s).Add(t.Context(), "", "ada", crash.RoleViewer, "correct horse battery")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ada := dbtest.Must(people.New(s).Add(t.Context(), "", "ada", crash.RoleViewer, "correct horse battery"))(t)
 	for _, look := range []struct {
 		after time.Duration
 		want  time.Duration // time from which problems are new; negative if none are
@@ -223,19 +180,11 @@ func TestMentionEvents(t *testing.T) {
 	for _, name := range []string{"Anna", "bob", "carla", "former"} {
 		dbtest.AddUser(t, s, name, crash.RoleViewer, "correct horse battery")
 	}
-	if err := people.Disable(t.Context(), "", "former"); err != nil {
-		t.Fatal(err)
-	}
-	receipt, err := intake.New(intake.Config{MaxAgeDays: 366}, s).Accept(t.Context(), crash.Report{System: "m",
-		Fields: crashtest.Native(crashtest.Set("DuplicateSignature", "tide:/home/wendeline/x")).Fields()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, people.Disable(t.Context(), "", "former"))
+	receipt := dbtest.Must(intake.New(intake.Config{MaxAgeDays: 366}, s).Accept(t.Context(), crash.Report{System: "m",
+		Fields: crashtest.Native(crashtest.Set("DuplicateSignature", "tide:/home/wendeline/x")).Fields()}))(t)
 	dbtest.Counted(t, s)
-	report, err := s.Report(t.Context(), receipt.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := dbtest.Must(s.Report(t.Context(), receipt.ID))(t)
 	told := func(want string) {
 		t.Helper()
 		var got string
@@ -246,18 +195,13 @@ func TestMentionEvents(t *testing.T) {
 			t.Errorf("got %q, %v, want %q", got, err, want)
 		}
 	}
-	id, err := people.AddNote(t.Context(), *report.Bucket, "@ANNA and @bob: ask anna@example.org, @carlo or "+
-		"@former. @anna!", "bob")
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := dbtest.Must(people.AddNote(t.Context(), *report.Bucket, "@ANNA and @bob: ask anna@example.org, @carlo or "+
+		"@former. @anna!", "bob"))(t)
 	const anna = "Anna: bob mentioned you in a note about tide:[removed]."
 	told(anna)
 	change := func(text string) {
 		t.Helper()
-		if err := people.ChangeNote(t.Context(), *report.Bucket, id, text, "Anna"); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.OK(t, people.ChangeNote(t.Context(), *report.Bucket, id, text, "Anna"))
 	}
 	change("@anna @bob @Carla")
 	told(anna + " carla: Anna mentioned you in a note about tide:[removed].")

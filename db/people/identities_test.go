@@ -35,10 +35,7 @@ func TestRolesFromGroups(t *testing.T) {
 		if err != nil {
 			t.Fatalf("sign in: %v", err)
 		}
-		u, err := people.ByID(t.Context(), signed.UserID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		u := dbtest.Must(people.ByID(t.Context(), signed.UserID))(t)
 		return u.Role
 	}
 	grant := func(source crash.Source, group string, r crash.Role) {
@@ -69,9 +66,7 @@ func TestRolesFromGroups(t *testing.T) {
 	}
 
 	// A role given by hand counts if it is higher, and stays when the person leaves a group.
-	if err := people.SetRole(t.Context(), "ada", "kim", crash.RoleViewer); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, people.SetRole(t.Context(), "ada", "kim", crash.RoleViewer))
 	if got := role(launchpad("https://login.example/+id/a", "kim", "bug-control")); got != crash.RoleTriager {
 		t.Errorf("role by hand and by group: got %q, want triager", got)
 	}
@@ -81,9 +76,7 @@ func TestRolesFromGroups(t *testing.T) {
 
 	// Removing a grant takes effect without a new sign-in.
 	role(launchpad("https://login.example/+id/a", "kim", "bug-control"))
-	if err := a.RevokeGrant(t.Context(), "ada", grantOf(crash.SourceLaunchpad, "bug-control", "")); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, a.RevokeGrant(t.Context(), "ada", grantOf(crash.SourceLaunchpad, "bug-control", "")))
 	u, err := people.ByName(t.Context(), "kim")
 	if err != nil || u.Role != crash.RoleViewer || u.Manual != crash.RoleViewer {
 		t.Errorf("after revoking: got role %q, by hand %q, %v, want viewer twice", u.Role, u.Manual, err)
@@ -94,9 +87,7 @@ func TestRolesFromGroups(t *testing.T) {
 	}
 
 	// A role for everyone.
-	if err := people.SetRole(t.Context(), "ada", "kim", crash.RoleNone); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, people.SetRole(t.Context(), "ada", "kim", crash.RoleNone))
 	if u, err = people.ByName(t.Context(), "kim"); err != nil || u.Role != crash.RoleNone {
 		t.Errorf("without any role: got %q, %v, want none", u.Role, err)
 	}
@@ -113,9 +104,7 @@ func TestIdentitiesStayApart(t *testing.T) {
 	a, persons := people.New(store), people.New(store)
 	dbtest.AddUser(t, store, "grace", crash.RoleAdmin, "a long password")
 	dbtest.AddUser(t, store, "gone", crash.RoleAdmin, "a long password")
-	if err := persons.Remove(t.Context(), "", "gone"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, persons.Remove(t.Context(), "", "gone"))
 	base := launchpad("https://login.example/+id/1", "grace")
 	other := base
 	other.Source, other.Issuer = crash.SourceOIDC, "https://id.example"
@@ -152,9 +141,7 @@ func TestIdentitiesStayApart(t *testing.T) {
 			t.Errorf("password %q: got %v, want Unauthenticated", password, err)
 		}
 	}
-	if err := persons.Disable(t.Context(), "", "grace-2"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, persons.Disable(t.Context(), "", "grace-2"))
 	if _, err := a.SignInIdentity(t.Context(), base); !errors.Is(err, crash.Forbidden) || !strings.Contains(err.Error(),
 		"disabled") {
 		t.Errorf("disabled account: got %v, want Forbidden with the reason", err)
@@ -234,10 +221,8 @@ func TestEndSessions(t *testing.T) {
 	store := dbtest.New(t)
 	a, sessions := people.New(store), people.NewSessions(store)
 	for _, subject := range []string{"ada", "bob"} {
-		if _, err := a.SignInIdentity(t.Context(), crash.Identity{Source: crash.SourceOIDC, Issuer: "https://id.example",
-			Subject: subject, Name: subject}); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(a.SignInIdentity(t.Context(), crash.Identity{Source: crash.SourceOIDC, Issuer: "https://id.example",
+			Subject: subject, Name: subject}))(t)
 	}
 	all, err := a.Identities(t.Context(), 0)
 	if err != nil || len(all) != 2 {
@@ -253,13 +238,8 @@ func TestEndSessions(t *testing.T) {
 			"local": {people.SessionUser: "1"},
 		} {
 			expiry := time.Now().Add(time.Hour)
-			data, err := people.SessionCodec{}.Encode(expiry, values)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := sessions.CommitCtx(t.Context(), token, data, expiry); err != nil {
-				t.Fatal(err)
-			}
+			data := dbtest.Must(people.SessionCodec{}.Encode(expiry, values))(t)
+			dbtest.OK(t, sessions.CommitCtx(t.Context(), token, data, expiry))
 		}
 	}
 	for _, tt := range []struct {
@@ -297,16 +277,10 @@ func TestRightsForSomePackages(t *testing.T) {
 	store := dbtest.Open(t, url)
 	a, people := people.New(store), people.New(store)
 	in := launchpad("https://login.example/+id/a", "kim", "kernel", "desktop")
-	if _, err := a.SignInIdentity(t.Context(), in); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(a.SignInIdentity(t.Context(), in))(t)
 	kim := func() crash.User {
 		t.Helper()
-		u, err := people.ByName(t.Context(), "kim")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return u
+		return dbtest.Must(people.ByName(t.Context(), "kim"))(t)
 	}
 	series := crash.BuiltInReleases().Latest("Ubuntu", store.Now()).Codename()
 	grants := []crash.Grant{
@@ -345,9 +319,7 @@ func TestRightsForSomePackages(t *testing.T) {
 
 	// Leaving the group takes the right away at the next sign-in, and revoking does so at once.
 	in.Groups = []string{"desktop"}
-	if _, err := a.SignInIdentity(t.Context(), in); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(a.SignInIdentity(t.Context(), in))(t)
 	if u = kim(); u.MayTriage("linux-hwe") || !u.MayTriage("tide") {
 		t.Errorf("after leaving the group: got %+v", u)
 	}
@@ -366,15 +338,11 @@ func TestRightsForSomePackages(t *testing.T) {
 	// For all packages, the role of an account is that given by hand.
 	byHand := crash.Grant{Source: crash.SourceAccount, Group: "kim", Role: crash.RoleTriager,
 		Scope: crash.GrantScope{Kind: crash.GrantAll}}
-	if err := a.Grant(t.Context(), "", byHand); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, a.Grant(t.Context(), "", byHand))
 	if u = kim(); u.Manual != crash.RoleTriager || !u.Triage.All || u.Private.Some() {
 		t.Errorf("role by hand: got %+v", u)
 	}
-	if err := a.RevokeGrant(t.Context(), "", byHand); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, a.RevokeGrant(t.Context(), "", byHand))
 	if u = kim(); u.Role != crash.RoleNone {
 		t.Errorf("role by hand taken away: got %+v", u)
 	}

@@ -88,10 +88,7 @@ func newBench(t *testing.T) *bench {
 	b := &bench{T: t, now: time.Date(2026, 5, 18, 12, 0, 0, 0, time.UTC)}
 	url := dbtest.URL(t)
 	open := func() (*people.Store, *people.Store) {
-		store, err := db.Open(t.Context(), db.Config{URL: url, Log: dbtest.Log(t), Now: b.clock})
-		if err != nil {
-			t.Fatal(err)
-		}
+		store := dbtest.Must(db.Open(t.Context(), db.Config{URL: url, Log: dbtest.Log(t), Now: b.clock}))(t)
 		t.Cleanup(store.Close)
 		a := people.New(store)
 		return people.New(store), a
@@ -109,9 +106,7 @@ func newBench(t *testing.T) *bench {
 		err) != crash.Unauthenticated {
 		t.Fatalf("wrong password: got %v", err)
 	}
-	if err := b.one.BeginSecondFactor(t.Context(), people.SignIn{Name: "ada", Password: password}); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, b.one.BeginSecondFactor(t.Context(), people.SignIn{Name: "ada", Password: password}))
 	f, err := b.two.SecondFactor(t.Context(), b.user.ID)
 	if err != nil || f.On() || f.Secret == "" || !f.HasPassword {
 		t.Fatalf("begun: got %+v, %v", f, err)
@@ -223,9 +218,7 @@ func TestChangesDuringSecondStep(t *testing.T) {
 	b := newBench(t)
 	old := b.signIn()
 	b.wait(30 * time.Second)
-	if err := b.accounts.SetPassword(t.Context(), "", "ada", password+"!"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, b.accounts.SetPassword(t.Context(), "", "ada", password+"!"))
 	if code := codeOf(b.one.SignInWithCode(t.Context(), b.user.ID, old.Proof, b.code())); code != crash.CodeSignInAgain {
 		t.Errorf("after a new password: got %q, want %s", code, crash.CodeSignInAgain)
 	}
@@ -234,10 +227,7 @@ func TestChangesDuringSecondStep(t *testing.T) {
 	if err != nil || len(codes) != 10 || codes[0] == b.recovery[0] {
 		t.Errorf("new recovery codes: got %v, %v", codes, err)
 	}
-	in, err := b.accounts.SignIn(t.Context(), now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := dbtest.Must(b.accounts.SignIn(t.Context(), now))(t)
 	if code := codeOf(b.one.SignInWithCode(t.Context(), b.user.ID, in.Proof, b.recovery[0])); code != "wrong_code" {
 		t.Errorf("replaced recovery code: got %q, want wrong_code", code)
 	}
@@ -260,9 +250,7 @@ func TestChangesDuringSecondStep(t *testing.T) {
 	if err := b.one.ResetSecondFactor(t.Context(), "", "eve"); crash.KindOf(err) != crash.NotFound {
 		t.Errorf("reset of nobody: got %v, want not found", err)
 	}
-	if err := b.one.BeginSecondFactor(t.Context(), now); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, b.one.BeginSecondFactor(t.Context(), now))
 	if err := b.one.ResetSecondFactor(t.Context(), "", "ADA"); err != nil {
 		t.Error(err)
 	}

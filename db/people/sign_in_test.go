@@ -32,9 +32,7 @@ func newSignInTest(t *testing.T) *signInTest {
 	h := &signInTest{now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), t: t}
 	url, clock := dbtest.URL(t), func() time.Time { return h.now }
 	h.one, h.other = people.New(storeAt(t, url, clock)), people.New(storeAt(t, url, clock))
-	if _, err := h.one.Add(t.Context(), "", "ada", crash.RoleAdmin, goodPassword); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(h.one.Add(t.Context(), "", "ada", crash.RoleAdmin, goodPassword))(t)
 	return h
 }
 
@@ -190,9 +188,7 @@ func TestGuessingFromEverywhere(t *testing.T) {
 func TestKnownBrowsers(t *testing.T) {
 	t.Parallel()
 	h := newSignInTest(t)
-	if _, err := h.one.Add(t.Context(), "", "bob", crash.RoleViewer, goodPassword); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(h.one.Add(t.Context(), "", "bob", crash.RoleViewer, goodPassword))(t)
 	crowd := func() { // reaches the limits of the name and the address
 		for h.guess(from("192.0.2.1")) == 0 {
 		}
@@ -237,17 +233,12 @@ func TestKnownBrowsers(t *testing.T) {
 	slow("the cookie of ada for another account", "bob", known)
 
 	// A browser that two people use knows both accounts.
-	bob, err := h.one.SignIn(t.Context(), people.SignIn{Name: "bob", Password: goodPassword,
-		Address: netip.MustParseAddr("192.0.2.8"), Browsers: known})
-	if err != nil {
-		t.Fatal(err)
-	}
+	bob := dbtest.Must(h.one.SignIn(t.Context(), people.SignIn{Name: "bob", Password: goodPassword,
+		Address: netip.MustParseAddr("192.0.2.8"), Browsers: known}))(t)
 	in.Browsers = bob.Browsers
 	h.signIn(in)
 
-	if err := h.one.SetPassword(t.Context(), "", "ada", goodPassword+" again"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, h.one.SetPassword(t.Context(), "", "ada", goodPassword+" again"))
 	slow("a cookie from before the password was changed", "ada", bob.Browsers)
 	h.now = h.now.Add(people.KnownBrowserFor)
 	slow("a cookie that is a year old", "bob", bob.Browsers)
@@ -342,13 +333,9 @@ func TestSessions(t *testing.T) {
 		t.Errorf("made up: got %q, want nothing", got)
 	}
 	for token, expiry := range map[string]time.Time{"a": now.Add(time.Hour), "b": now.Add(time.Minute)} {
-		if err := s.CommitCtx(t.Context(), token, []byte("first"), expiry); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.OK(t, s.CommitCtx(t.Context(), token, []byte("first"), expiry))
 	}
-	if err := s.CommitCtx(t.Context(), "a", []byte("second"), now.Add(time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, s.CommitCtx(t.Context(), "a", []byte("second"), now.Add(time.Hour)))
 	if got := find("a"); got != "second" {
 		t.Errorf("got %q, want second", got)
 	}
@@ -356,9 +343,7 @@ func TestSessions(t *testing.T) {
 	if got := find("b"); got != "" {
 		t.Errorf("ended session: got %q, want nothing", got)
 	}
-	if err := people.NewSessions(store).DeleteExpired(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, people.NewSessions(store).DeleteExpired(t.Context()))
 	now = now.Add(-time.Minute)
 	if got := find("b"); got != "" {
 		t.Errorf("removed session: got %q, want nothing", got)
@@ -367,9 +352,7 @@ func TestSessions(t *testing.T) {
 		t.Errorf("session that goes on: got %q, want second", got)
 	}
 	for range 2 {
-		if err := s.DeleteCtx(t.Context(), "a"); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.OK(t, s.DeleteCtx(t.Context(), "a"))
 	}
 	if got := find("a"); got != "" {
 		t.Errorf("deleted session: got %q, want nothing", got)
@@ -380,18 +363,11 @@ func TestSessionsEndWithTheirAccount(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	a, s := people.New(store), people.NewSessions(store)
-	ada, err := a.Add(t.Context(), "", "ada", crash.RoleViewer, goodPassword)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ada := dbtest.Must(a.Add(t.Context(), "", "ada", crash.RoleViewer, goodPassword))(t)
 	end := time.Now().Add(time.Hour)
 	encode := func(values map[string]any) []byte {
 		t.Helper()
-		b, err := people.SessionCodec{}.Encode(end, values)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b
+		return dbtest.Must(people.SessionCodec{}.Encode(end, values))(t)
 	}
 	hers, nobodys := encode(map[string]any{people.SessionUser: strconv.FormatInt(ada.ID, 10), "flash": "x"}), encode(nil)
 	for _, change := range []func() error{
@@ -399,18 +375,14 @@ func TestSessionsEndWithTheirAccount(t *testing.T) {
 		func() error { return a.Disable(t.Context(), "", "ada") },
 	} {
 		for token, data := range map[string][]byte{"1": hers, "2": hers, "3": nobodys} {
-			if err := s.CommitCtx(t.Context(), token, data, end); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.OK(t, s.CommitCtx(t.Context(), token, data, end))
 		}
-		if err := change(); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.OK(t, change())
 		got := map[string]bool{}
 		for _, token := range []string{"1", "2", "3"} {
-			if _, got[token], err = s.FindCtx(t.Context(), token); err != nil {
-				t.Fatal(err)
-			}
+			var err error
+			_, got[token], err = s.FindCtx(t.Context(), token)
+			dbtest.OK(t, err)
 		}
 		if want := map[string]bool{"1": false, "2": false, "3": true}; !cmp.Equal(got, want) {
 			t.Errorf("sessions: got %v, want %v", got, want)
@@ -422,10 +394,7 @@ func TestSessionCodec(t *testing.T) {
 	t.Parallel()
 	end := time.Date(2026, 12, 1, 0, 0, 0, 5, time.UTC)
 	values := map[string]any{"user": "7", "flash": "“é”\x00"}
-	b, err := people.SessionCodec{}.Encode(end, values)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := dbtest.Must(people.SessionCodec{}.Encode(end, values))(t)
 	gotEnd, got, err := people.SessionCodec{}.Decode(b)
 	if err != nil || !gotEnd.Equal(end) || !cmp.Equal(got, values) {
 		t.Errorf("got %v, %v, %v, want %v, %v", gotEnd, got, err, end, values)
@@ -443,25 +412,13 @@ func TestAudit(t *testing.T) {
 	url := dbtest.URL(t)
 	store := dbtest.Open(t, url)
 	a := people.New(store)
-	if _, err := a.Add(t.Context(), "root", "ada", crash.RoleViewer, goodPassword); err != nil {
-		t.Fatal(err)
-	}
-	if err := a.SetPassword(t.Context(), "ada", "ADA", "another password"); err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Disable(t.Context(), "root", "ada"); err != nil {
-		t.Fatal(err)
-	}
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(a.Add(t.Context(), "root", "ada", crash.RoleViewer, goodPassword))(t)
+	dbtest.OK(t, a.SetPassword(t.Context(), "ada", "ADA", "another password"))
+	dbtest.OK(t, a.Disable(t.Context(), "root", "ada"))
+	conn := dbtest.Must(pgx.Connect(t.Context(), url))(t)
 	defer func() { _ = conn.Close(t.Context()) }()
-	rows, err := conn.Query(t.Context(),
-		`select concat_ws('|', person, action, subject, before::text, after::text) from audit_events order by id`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := dbtest.Must(conn.Query(t.Context(),
+		`select concat_ws('|', person, action, subject, before::text, after::text) from audit_events order by id`))(t)
 	got, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	want := []string{
 		`root|user.add|ada|{"role": "viewer"}`, `ada|user.password|ada|{"password": "changed"}`,

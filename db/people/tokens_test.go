@@ -22,14 +22,8 @@ import (
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	accounts := people.New(dbtest.New(t))
-	ada, err := accounts.Add(t.Context(), "", "ada", crash.RoleTriager, "correct horse battery")
-	if err != nil {
-		t.Fatal(err)
-	}
-	bob, err := accounts.Add(t.Context(), "", "bob", crash.RoleViewer, "correct horse battery")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ada := dbtest.Must(accounts.Add(t.Context(), "", "ada", crash.RoleTriager, "correct horse battery"))(t)
+	bob := dbtest.Must(accounts.Add(t.Context(), "", "bob", crash.RoleViewer, "correct horse battery"))(t)
 	tomorrow := time.Now().AddDate(0, 0, 1)
 	token, kept, err := accounts.AddToken(t.Context(), ada, " phasing ", []crash.Scope{crash.ScopeRead}, tomorrow)
 	if err != nil || !strings.HasSuffix(token, kept.Hint) || len(token) != 54 || kept.Name != "phasing" {
@@ -63,17 +57,11 @@ func TestTokens(t *testing.T) {
 func TestTokensEnd(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 18, 12, 0, 0, 0, time.UTC)
-	store, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t), Log: dbtest.Log(t),
-		Now: func() time.Time { return now }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := dbtest.Must(db.Open(t.Context(), db.Config{URL: dbtest.URL(t), Log: dbtest.Log(t),
+		Now: func() time.Time { return now }}))(t)
 	t.Cleanup(store.Close)
 	accounts := people.New(store)
-	ada, err := accounts.Add(t.Context(), "", "ada", crash.RoleTriager, "correct horse battery")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ada := dbtest.Must(accounts.Add(t.Context(), "", "ada", crash.RoleTriager, "correct horse battery"))(t)
 	both := []crash.Scope{crash.ScopeRead, crash.ScopeFile}
 	token, _, err := accounts.AddToken(t.Context(), ada, "x", both, now.Add(time.Hour))
 	if err != nil {
@@ -86,9 +74,7 @@ func TestTokensEnd(t *testing.T) {
 	if token, _, err = accounts.AddToken(t.Context(), ada, "y", both, now.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if err := accounts.Disable(t.Context(), "", "ada"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, accounts.Disable(t.Context(), "", "ada"))
 	if _, _, err := accounts.ByToken(t.Context(), token, client); crash.KindOf(err) != crash.Unauthenticated {
 		t.Errorf("disabled: got %v, want unauthenticated", err)
 	}
@@ -128,16 +114,10 @@ var client = netip.MustParseAddr("192.0.2.7")
 func TestOldTokens(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
-	store, err := db.Open(t.Context(), db.Config{URL: url, Log: dbtest.Log(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := dbtest.Must(db.Open(t.Context(), db.Config{URL: url, Log: dbtest.Log(t)}))(t)
 	t.Cleanup(store.Close)
 	accounts := people.New(store)
-	ada, err := accounts.Add(t.Context(), "", "ada", crash.RoleAdmin, "correct horse battery")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ada := dbtest.Must(accounts.Add(t.Context(), "", "ada", crash.RoleAdmin, "correct horse battery"))(t)
 	const token = "mishap_k3x2qv7hd5tnw4jzmgy6rbalpcose3x2qv7hd5tnw4jzmgy6rbalp"
 	hash := sha256.Sum256([]byte(token))
 	dbtest.Exec(t, url, `insert into api_tokens (user_id, hash, name, hint, scopes, created, expires)
@@ -159,18 +139,13 @@ func TestTokenUse(t *testing.T) {
 	now := time.Date(2026, 5, 18, 12, 0, 0, 0, time.UTC)
 	url := dbtest.URL(t)
 	open := func() *people.Store {
-		store, err := db.Open(t.Context(), db.Config{URL: url, Log: dbtest.Log(t), Now: func() time.Time { return now }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		store := dbtest.Must(db.Open(t.Context(), db.Config{URL: url, Log: dbtest.Log(t),
+			Now: func() time.Time { return now }}))(t)
 		t.Cleanup(store.Close)
 		return people.New(store)
 	}
 	one, other := open(), open()
-	ada, err := one.Add(t.Context(), "", "ada", crash.RoleAdmin, "correct horse battery")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ada := dbtest.Must(one.Add(t.Context(), "", "ada", crash.RoleAdmin, "correct horse battery"))(t)
 	token, made, err := one.AddToken(t.Context(), ada, "x", []crash.Scope{crash.ScopeRead}, now.AddDate(0, 0, 90))
 	if err != nil {
 		t.Fatal(err)
@@ -195,9 +170,7 @@ func TestTokenUse(t *testing.T) {
 			t.Errorf("used from %s: got %+v, %v, want %s from %s", tt.from, all, err, tt.used, tt.address)
 		}
 	}
-	if err := one.RevokeToken(t.Context(), ada, made.ID); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, one.RevokeToken(t.Context(), ada, made.ID))
 	if _, _, err := other.ByToken(t.Context(), token, client); crash.KindOf(err) != crash.Unauthenticated {
 		t.Errorf("revoked elsewhere: got %v, want unauthenticated", err)
 	}
@@ -209,18 +182,12 @@ func TestWarnOfExpiry(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 18, 12, 0, 0, 0, time.UTC)
 	url := dbtest.URL(t)
-	store, err := db.Open(t.Context(), db.Config{URL: url, Log: dbtest.Log(t), Now: func() time.Time { return now }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := dbtest.Must(db.Open(t.Context(), db.Config{URL: url, Log: dbtest.Log(t),
+		Now: func() time.Time { return now }}))(t)
 	t.Cleanup(store.Close)
 	a := people.New(store)
 	user := func(name string) crash.User {
-		u, err := a.Add(t.Context(), "", name, crash.RoleAdmin, "correct horse battery")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return u
+		return dbtest.Must(a.Add(t.Context(), "", name, crash.RoleAdmin, "correct horse battery"))(t)
 	}
 	ada, gone := user("ada"), user("gone")
 	for u, days := range map[*crash.User][]int{&ada: {8, 30, 7}, &gone: {8}} {
@@ -231,22 +198,15 @@ func TestWarnOfExpiry(t *testing.T) {
 			}
 		}
 	}
-	if err := a.Disable(t.Context(), "", "gone"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, a.Disable(t.Context(), "", "gone"))
 	notices := func() map[int64]string {
 		got := map[int64]string{}
-		rows, err := store.Pool.Query(t.Context(),
+		rows := dbtest.Must(store.Pool.Query(t.Context(),
 			`select n.user_id, string_agg(e.title, '; ' order by e.title) from notices as n join events as e
-				on e.id = n.event_id where e.kind = 'token' group by n.user_id`)
-		if err != nil {
-			t.Fatal(err)
-		}
+				on e.id = n.event_id where e.kind = 'token' group by n.user_id`))(t)
 		var id int64
 		var titles string
-		if _, err := pgx.ForEachRow(rows, []any{&id, &titles}, func() error { got[id] = titles; return nil }); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(pgx.ForEachRow(rows, []any{&id, &titles}, func() error { got[id] = titles; return nil }))(t)
 		return got
 	}
 	warn := func() {
@@ -274,12 +234,9 @@ func TestWarnOfExpiry(t *testing.T) {
 	}
 
 	// The team of a service account is told, or administrators if nobody is in it.
-	kim, err := people.New(store).SignInIdentity(t.Context(), crash.Identity{Source: crash.SourceOIDC,
+	kim := dbtest.Must(people.New(store).SignInIdentity(t.Context(), crash.Identity{Source: crash.SourceOIDC,
 		Issuer:  "https://id.example",
-		Subject: "1", Name: "kim", Groups: []string{"release"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+		Subject: "1", Name: "kim", Groups: []string{"release"}}))(t)
 	for name, team := range map[string]string{"bot": "release", "orphan": "nobody"} {
 		u, err := a.AddService(t.Context(), "", name, crash.RoleViewer, crash.Team{Source: crash.SourceOIDC, Name: team})
 		if err == nil {
@@ -303,15 +260,10 @@ func TestWarnOfExpiry(t *testing.T) {
 func TestUploadScopeRemoved(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
-	u, err := people.New(store).Add(t.Context(), "", "ada", crash.RoleAdmin, "correct horse battery")
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := dbtest.Must(people.New(store).Add(t.Context(), "", "ada", crash.RoleAdmin, "correct horse battery"))(t)
 	for name, scopes := range map[string][]string{"builds": {"upload"}, "both": {"read", "upload"}, "other": {"read"}} {
-		if _, err := store.Pool.Exec(t.Context(), `insert into api_tokens (user_id, hash, name, hint, scopes, created, expires)
-			values ($1, sha256($2), $3, 'x', $4, now(), now() + interval '1 day')`, u.ID, []byte(name), name, scopes); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(store.Pool.Exec(t.Context(), `insert into api_tokens (user_id, hash, name, hint, scopes, created, expires)
+			values ($1, sha256($2), $3, 'x', $4, now(), now() + interval '1 day')`, u.ID, []byte(name), name, scopes))(t)
 	}
 	sql, err := fs.ReadFile(migrations.Files, "052_no_uploads.sql")
 	if err == nil {
@@ -320,11 +272,9 @@ func TestUploadScopeRemoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := store.Pool.Query(t.Context(), "select name || ' ' || scopes::text || ' ' || (revoked is null)::text "+
-		"from api_tokens order by name")
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := dbtest.Must(store.Pool.Query(t.Context(),
+		"select name || ' ' || scopes::text || ' ' || (revoked is null)::text "+
+			"from api_tokens order by name"))(t)
 	got, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	want := []string{"both {read} true", "builds {} false", "other {read} true"}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {

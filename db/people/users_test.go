@@ -22,10 +22,7 @@ const goodPassword = "correct horse battery"
 func TestAddUser(t *testing.T) {
 	t.Parallel()
 	a := people.New(dbtest.New(t))
-	ada, err := a.Add(t.Context(), "", "Ada", crash.RoleTriager, goodPassword)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ada := dbtest.Must(a.Add(t.Context(), "", "Ada", crash.RoleTriager, goodPassword))(t)
 	got, err := a.ByName(t.Context(), "aDA")
 	if err != nil || !cmp.Equal(got, ada) {
 		t.Errorf("by name: got %+v, %v, want %+v", got, err, ada)
@@ -33,9 +30,7 @@ func TestAddUser(t *testing.T) {
 	if got, err = a.ByID(t.Context(), ada.ID); err != nil || !cmp.Equal(got, ada) {
 		t.Errorf("by id: got %+v, %v, want %+v", got, err, ada)
 	}
-	if _, err := a.Add(t.Context(), "Ada", "bob", crash.RoleViewer, goodPassword); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(a.Add(t.Context(), "Ada", "bob", crash.RoleViewer, goodPassword))(t)
 	users, err := a.Accounts(t.Context())
 	if err != nil || len(users) != 2 || users[0].Name != "Ada" || users[1].Name != "bob" {
 		t.Errorf("list: got %+v, %v, want Ada and bob", users, err)
@@ -45,9 +40,7 @@ func TestAddUser(t *testing.T) {
 func TestAddUserRefused(t *testing.T) {
 	t.Parallel()
 	a := people.New(dbtest.New(t))
-	if _, err := a.Add(t.Context(), "", "ada", crash.RoleViewer, goodPassword); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(a.Add(t.Context(), "", "ada", crash.RoleViewer, goodPassword))(t)
 	for _, tt := range []struct {
 		name     string
 		role     crash.Role
@@ -92,10 +85,7 @@ func TestSignIn(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	a := people.New(storeAt(t, dbtest.URL(t), func() time.Time { return now }))
-	ada, err := a.Add(t.Context(), "", "ada", crash.RoleAdmin, goodPassword)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ada := dbtest.Must(a.Add(t.Context(), "", "ada", crash.RoleAdmin, goodPassword))(t)
 	in := people.SignIn{Name: "Ada", Password: goodPassword, Address: netip.MustParseAddr("192.0.2.1")}
 	got, err := a.SignIn(t.Context(), in)
 	ada.LastLogin = now
@@ -114,9 +104,7 @@ func TestSignIn(t *testing.T) {
 			t.Errorf("sign in as %q: got %v, want unauthenticated", wrong.Name, err)
 		}
 	}
-	if err := a.SetPassword(t.Context(), "", "ADA", "another password"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, a.SetPassword(t.Context(), "", "ADA", "another password"))
 	if _, err := a.SignIn(t.Context(), in); crash.KindOf(err) != crash.Unauthenticated {
 		t.Errorf("old password: got %v, want unauthenticated", err)
 	}
@@ -124,9 +112,7 @@ func TestSignIn(t *testing.T) {
 	if _, err := a.SignIn(t.Context(), in); err != nil {
 		t.Errorf("new password: %v", err)
 	}
-	if err := a.Disable(t.Context(), "", "ada"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, a.Disable(t.Context(), "", "ada"))
 	if _, err := a.SignIn(t.Context(), in); crash.KindOf(err) != crash.Unauthenticated {
 		t.Errorf("disabled: got %v, want unauthenticated", err)
 	}
@@ -145,10 +131,7 @@ func TestHashingIsGivenUp(t *testing.T) {
 // storeAt opens a store with another clock.
 func storeAt(t *testing.T, url string, now func() time.Time) *db.Store {
 	t.Helper()
-	s, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 8, Log: dbtest.Log(t), Now: now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := dbtest.Must(db.Open(t.Context(), db.Config{URL: url, MaxConns: 8, Log: dbtest.Log(t), Now: now}))(t)
 	t.Cleanup(s.Close)
 	return s
 }
@@ -161,10 +144,7 @@ func TestHashCost(t *testing.T) {
 	if got := people.RealHash; got.Memory < leastMemory || got.Iterations < leastIterations {
 		t.Errorf("got %+v, want at least %d kB and %d passes", got, leastMemory, leastIterations)
 	}
-	hash, err := argon2id.CreateHash(goodPassword, &people.RealHash)
-	if err != nil {
-		t.Fatal(err)
-	}
+	hash := dbtest.Must(argon2id.CreateHash(goodPassword, &people.RealHash))(t)
 	stored, _, _, err := argon2id.DecodeHash(hash)
 	if err != nil {
 		t.Fatal(err)

@@ -100,10 +100,7 @@ func TestAssign(t *testing.T) {
 	f := startAssigned(t)
 	id := f.ids[0]
 	f.wantListed(id, "")
-	before, err := f.Revision(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := dbtest.Must(f.Revision(t.Context()))(t)
 	first := f.assign(id, "anna", "bob") // whatever the case
 	if first.ID == 0 || first.Assignee != "Anna" {
 		t.Errorf("got %+v, want Anna", first)
@@ -130,10 +127,7 @@ func TestAssign(t *testing.T) {
 	f.assign(id, "", "Anna")
 	f.wantListed(id, "")
 
-	history, err := f.Assignments(t.Context(), id, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	history := dbtest.Must(f.Assignments(t.Context(), id, 10))(t)
 	var got []string
 	for _, a := range history {
 		got = append(got, fmt.Sprintf("%s:%s:%t", a.By, a.Assignee, a.Stands()))
@@ -164,9 +158,7 @@ func TestAssignErrors(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", name, err, tt.want)
 		}
 	}
-	if err := people.New(f.Store.Store).Disable(t.Context(), "", "anna"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, people.New(f.Store.Store).Disable(t.Context(), "", "anna"))
 	if _, err := f.Assign(t.Context(), crash.Assignment{Bucket: f.ids[0], Assignee: "anna",
 		By: "bob"}); !errors.Is(err, crash.Invalid) {
 		t.Errorf("disabled account: got %v, want invalid", err)
@@ -177,9 +169,7 @@ func TestAssignErrors(t *testing.T) {
 func TestAssignEvents(t *testing.T) {
 	t.Parallel()
 	f := startAssigned(t)
-	if err := people.New(f.Store.Store).SetTrackerName(t.Context(), "", "bob", "bob-lp"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, people.New(f.Store.Store).SetTrackerName(t.Context(), "", "bob", "bob-lp"))
 	notices := func() string {
 		t.Helper()
 		return f.value(`select coalesce(string_agg(u.name || ' ' || e.edge, ', ' order by n.id), '')
@@ -222,24 +212,18 @@ func TestAssigneeOfTheBug(t *testing.T) {
 	f := startAssigned(t)
 	b := bugs.New(f.Store.Store)
 	f.assign(f.ids[0], "anna", "bob")
-	if _, err := b.LinkBug(t.Context(), f.ids[0], crash.Bug{Number: 7, By: "bob"}); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(b.LinkBug(t.Context(), f.ids[0], crash.Bug{Number: 7, By: "bob"}))(t)
 	f.wantListed(f.ids[0], "Anna")
 	reading := crash.BugReading{Number: 7,
 		Tasks: []crash.BugTask{{Target: "/ubuntu/+source/tidewatch", Assignee: "carla"}}}
-	if err := b.SaveBugReading(t.Context(), reading, "", time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, b.SaveBugReading(t.Context(), reading, "", time.Hour))
 	f.wantListed(f.ids[0], "~carla")
 	_, err := f.Assign(t.Context(), crash.Assignment{Bucket: f.ids[0], Assignee: "bob", By: "bob"})
 	if !errors.Is(err, crash.Conflict) || !strings.Contains(err.Error(), "Bug 7 is assigned to carla") {
 		t.Errorf("assign: got %v, want a conflict that names the bug", err)
 	}
 	reading.Tasks[0].Assignee = ""
-	if err := b.SaveBugReading(t.Context(), reading, "", time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, b.SaveBugReading(t.Context(), reading, "", time.Hour))
 	f.wantListed(f.ids[0], "Anna")
 }
 
@@ -248,11 +232,7 @@ func TestTags(t *testing.T) {
 	f := startAssigned(t)
 	tag := func(id crash.BucketID, tag string) bool {
 		t.Helper()
-		added, err := f.Tag(t.Context(), id, tag, "bob")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return added
+		return dbtest.Must(f.Tag(t.Context(), id, tag, "bob"))(t)
 	}
 	if !tag(f.ids[0], "SRU") || tag(f.ids[0], "sru") || !tag(f.ids[0], "24.04") {
 		t.Error("a tag is added once")
@@ -292,17 +272,11 @@ func TestPeopleOfMerged(t *testing.T) {
 	f := startAssigned(t)
 	for i, name := range []string{"anna", "bob"} {
 		f.assign(f.ids[i], name, "x")
-		if _, err := f.Tag(t.Context(), f.ids[i], "t-"+name, "x"); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := f.Tag(t.Context(), f.ids[i], "both", "x"); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(f.Tag(t.Context(), f.ids[i], "t-"+name, "x"))(t)
+		dbtest.Must(f.Tag(t.Context(), f.ids[i], "both", "x"))(t)
 	}
 	decisions := db.NewDecisions(f.Store.Store)
-	if _, err := decisions.Merge(t.Context(), f.ids[0], f.ids[1:], "ada", ""); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(decisions.Merge(t.Context(), f.ids[0], f.ids[1:], "ada", ""))(t)
 	f.wantListed(f.ids[0], "bob both t-anna t-bob")
 	if removed, err := f.Untag(t.Context(), f.ids[1], "both", "x"); !removed || err != nil {
 		t.Errorf("remove from both: got %t, %v", removed, err)
@@ -312,9 +286,7 @@ func TestPeopleOfMerged(t *testing.T) {
 	if err != nil || len(list) != 1 {
 		t.Fatalf("got %v, %v", list, err)
 	}
-	if _, err := decisions.Undo(t.Context(), list[0].ID, "ada"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(decisions.Undo(t.Context(), list[0].ID, "ada"))(t)
 	f.wantListed(f.ids[0], "Anna t-anna")
 	f.wantListed(f.ids[1], "bob t-bob")
 }

@@ -238,9 +238,7 @@ func TestMuteEnds(t *testing.T) {
 			c.end(f)
 			f.wantMuted(id, true, "before the task has run")
 			// A new instance sees states that are not up to two seconds old.
-			if err := f.another().EndMutes(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.OK(t, f.another().EndMutes(t.Context()))
 			f.wantMuted(id, false, "afterwards")
 			if got := f.returned(id); !strings.Contains(got, c.why) {
 				t.Errorf("got %q, want %q", got, c.why)
@@ -306,18 +304,14 @@ func TestSetTwice(t *testing.T) {
 	if m := f.status(id).Muted; m == nil || m.ID != second.ID {
 		t.Fatalf("replaced: got %+v, want entry %d", m, second.ID)
 	}
-	if _, err := f.Undo(t.Context(), second.ID, "bob"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(f.Undo(t.Context(), second.ID, "bob"))(t)
 	if m := f.status(id).Muted; m == nil || m.ID != first.ID {
 		t.Errorf("after undoing: got %+v, want entry %d again", m, first.ID)
 	}
 	if _, err := f.Undo(t.Context(), second.ID, "bob"); crash.KindOf(err) != crash.Conflict {
 		t.Errorf("undo twice: got %v, want a conflict", err)
 	}
-	if _, err := f.Undo(t.Context(), first.ID, "bob"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(f.Undo(t.Context(), first.ID, "bob"))(t)
 	f.wantMuted(id, false, "after undoing both")
 	if m := f.status(id); m.Returned != nil {
 		t.Errorf("undone: got returned %+v, want nothing", m.Returned)
@@ -338,9 +332,7 @@ func TestSetTwice(t *testing.T) {
 		m.Fixes[1].Version != "1.4-4" {
 		t.Errorf("got %+v, want one fix for each release, and won't fix", m)
 	}
-	if _, err := f.Undo(t.Context(), later.ID, "bob"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(f.Undo(t.Context(), later.ID, "bob"))(t)
 	if m := f.status(id); len(m.Fixes) != 2 || m.Fixes[1].Version != "1.4-3" {
 		t.Errorf("undone: got %+v, want the fix before", m.Fixes)
 	}
@@ -439,10 +431,7 @@ func TestFollowed(t *testing.T) {
 			} else if _, err := f.Undo(t.Context(), f.status(id).Muted.ID, "bob"); err != nil {
 				t.Fatal(err)
 			}
-			b, err := open()
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := dbtest.Must(open())(t)
 			if p, _ := b.Problem(id); p.Muted() != muted {
 				t.Errorf("got muted %v, want %v", p.Muted(), muted)
 			}
@@ -481,9 +470,7 @@ func TestDecisionsOfMerged(t *testing.T) {
 	decisions := db.NewDecisions(f.Store.Store)
 	merge := func() {
 		t.Helper()
-		if _, err := decisions.Merge(t.Context(), into, []crash.BucketID{from}, "anna", ""); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(decisions.Merge(t.Context(), into, []crash.BucketID{from}, "anna", ""))(t)
 	}
 	separate := func() {
 		t.Helper()
@@ -491,17 +478,13 @@ func TestDecisionsOfMerged(t *testing.T) {
 		if err != nil || len(all) != 1 {
 			t.Fatalf("got %v, %v", all, err)
 		}
-		if _, err := decisions.Undo(t.Context(), all[0].ID, "anna"); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(decisions.Undo(t.Context(), all[0].ID, "anna"))(t)
 	}
 
 	// Only the problem that is merged is muted: the other one stays visible, and the history says why.
 	hidden := f.mute(from, crash.MuteUntil{Reports: 2})
 	f.set(crash.Mark{Bucket: from, Kind: crash.MarkFixed, Fixes: []crash.FixedIn{{Version: "1.4-3"}}})
-	if _, err := f.Index(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(f.Index(t.Context()))(t)
 	merge()
 	f.wantMuted(into, false, "merged into a visible problem")
 	m, history, err := f.Triage(t.Context(), into)
@@ -539,9 +522,7 @@ func TestDecisionsOfMerged(t *testing.T) {
 	}
 
 	// Only the problem that stays is muted: it remains so.
-	if _, err := f.Undo(t.Context(), hidden.ID, "anna"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(f.Undo(t.Context(), hidden.ID, "anna"))(t)
 	f.mute(into, crash.MuteUntil{Newer: true})
 	merge()
 	f.wantMuted(into, true, "merged into a muted problem")
@@ -553,20 +534,13 @@ func TestSavedSearches(t *testing.T) {
 	a, searches := people.New(store), problems.New(store)
 	ctx := t.Context()
 	add := func(name string) crash.User {
-		u, err := a.Add(ctx, "", name, crash.RoleViewer, "correct horse battery")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return u
+		return dbtest.Must(a.Add(ctx, "", name, crash.RoleViewer, "correct horse battery"))(t)
 	}
 	ada, bob := add("ada"), add("bob")
 	save := func(u crash.User, name string, shared bool) int64 {
 		t.Helper()
-		id, err := searches.SaveSearch(ctx, crash.SavedSearch{Name: name, Path: "/?period=week", Shared: shared,
-			OwnerID: u.ID})
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := dbtest.Must(searches.SaveSearch(ctx, crash.SavedSearch{Name: name, Path: "/?period=week", Shared: shared,
+			OwnerID: u.ID}))(t)
 		return id
 	}
 	personal, shared := save(ada, "Mine", false), save(ada, "Ours", true)
@@ -608,24 +582,16 @@ func TestSavedSearches(t *testing.T) {
 	wantKind("a name in use", err, crash.Conflict)
 	wantKind("renaming to a name in use", searches.ChangeSearch(ctx, crash.SavedSearch{ID: shared, Name: "mine"}),
 		crash.Conflict)
-	if err := searches.ChangeSearch(ctx, crash.SavedSearch{ID: shared, Name: "Not ours"}); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, searches.ChangeSearch(ctx, crash.SavedSearch{ID: shared, Name: "Not ours"}))
 	wantNames(bob, "mine of bob")
 
-	if err := searches.DeleteSearch(ctx, personal); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, searches.DeleteSearch(ctx, personal))
 	wantNames(ada, "Not ours of ada")
 	wantKind("deleting twice", searches.DeleteSearch(ctx, personal), crash.NotFound)
 	again := save(ada, "Mine", false)
 	wantKind("restoring a name in use", searches.RestoreSearch(ctx, personal), crash.Conflict)
-	if err := searches.DeleteSearch(ctx, again); err != nil {
-		t.Fatal(err)
-	}
-	if err := searches.RestoreSearch(ctx, personal); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, searches.DeleteSearch(ctx, again))
+	dbtest.OK(t, searches.RestoreSearch(ctx, personal))
 	wantNames(ada, "Mine of ada", "Not ours of ada")
 	for n := range 98 {
 		save(ada, fmt.Sprintf("search %d", n), false)

@@ -173,9 +173,7 @@ func TestRequestCore(t *testing.T) {
 		t.Errorf("another store: got %v, %v; want no request", got, err)
 	}
 	f.asks(r, true)
-	if err := f.WorkerGone(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, f.WorkerGone(t.Context()))
 	f.asks(f.crashed("m4", "bb"), false)
 }
 
@@ -223,26 +221,20 @@ func TestFinishJob(t *testing.T) {
 	f.finish(c, crash.SymbolOutcome{State: crash.SymbolsDone, Fields: names("parse", "load", "main"), Engine: "gdb 13",
 		Modules: []crash.SymbolModule{{Path: "/usr/bin/tide", BuildID: "ab12", Frames: 3}}})
 	signature := "/usr/bin/tide:11:parse:load:main"
-	report, err := f.Report(t.Context(), r.Report)
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := dbtest.Must(f.Report(t.Context(), r.Report))(t)
 	if report.Rule != crash.RuleStacktrace || report.Bucket == nil || *report.Bucket == r.Problem ||
 		report.Fields["StacktraceTop"] == "" || report.AddressSignature != "/usr/bin/tide:11:/usr/bin/tide+aa" {
 		t.Errorf("got rule %s, bucket %s, top %q; want the names and signature %s", report.Rule, report.Bucket,
 			report.Fields["StacktraceTop"], signature)
 	}
-	b, err := f.Bucket(t.Context(), r.Problem)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := dbtest.Must(f.Bucket(t.Context(), r.Problem))(t)
 	if b.ID != *report.Bucket || b.Reports != 2 || b.Systems != 2 || b.Provisional {
 		t.Errorf("got %s with %d reports of %d machines, want both in %s", b.ID, b.Reports, b.Systems, report.Bucket)
 	}
 	f.crashed("m4", "aa")
 	dbtest.Counted(t, f.Store.Store)
-	if b, err = f.Bucket(t.Context(), *report.Bucket); err != nil || b.Reports != 3 {
-		t.Errorf("a later crash: got %d reports, %v; want 3", b.Reports, err)
+	if b = dbtest.Must(f.Bucket(t.Context(), *report.Bucket))(t); b.Reports != 3 {
+		t.Errorf("a later crash: got %d reports, want 3", b.Reports)
 	}
 	f.asks(f.crashed("m5", "aa"), false)
 	if p, err := f.ProblemSymbols(t.Context(), b.ID); err != nil || p.Job.State != crash.SymbolsDone ||
@@ -281,10 +273,7 @@ func TestPartialNames(t *testing.T) {
 	f.arrives(r, true)
 	f.finish(f.claim(r.Report), crash.SymbolOutcome{State: crash.SymbolsPartial, Fields: names("??", "load", "main"),
 		Missing: []string{"ab12/executable", "cd34/debuginfo"}, Again: time.Hour, Reason: "Files are missing."})
-	report, err := f.Report(t.Context(), r.Report)
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := dbtest.Must(f.Report(t.Context(), r.Report))(t)
 	if *report.Bucket != r.Problem || report.Fields["StacktraceTop"] == "" || report.Rule != crash.RuleAddress {
 		t.Errorf("got bucket %s by %s, want the provisional one, %s", report.Bucket, report.Rule, r.Problem)
 	}
@@ -292,9 +281,7 @@ func TestPartialNames(t *testing.T) {
 	if ids, err := f.MissingFiles(t.Context(), folder); err != nil || len(ids) != 2 {
 		t.Errorf("got %v, %v; want two missing files", ids, err)
 	}
-	if err := f.FilesAdded(t.Context(), folder, []string{"cd34/debuginfo"}); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, f.FilesAdded(t.Context(), folder, []string{"cd34/debuginfo"}))
 	c := f.claim(r.Report)
 	if c.Tries != 1 {
 		t.Errorf("got %d tries, want 1", c.Tries)
@@ -326,9 +313,7 @@ func TestClaims(t *testing.T) {
 		t.Fatal(err)
 	}
 	first = f.claim(r.Report)
-	if err := f.RenewClaim(t.Context(), first); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, f.RenewClaim(t.Context(), first))
 	f.later("5 minutes")
 	second := f.claim(r.Report)
 	done := crash.SymbolOutcome{State: crash.SymbolsDone, Fields: names("late", "load", "main")}
@@ -364,9 +349,7 @@ func TestOrder(t *testing.T) {
 	}
 	f.crashed("m2", "cc")
 	dbtest.Counted(t, f.Store.Store)
-	if err := f.PressJob(t.Context(), jobs[3].Report, "ada"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, f.PressJob(t.Context(), jobs[3].Report, "ada"))
 	for _, i := range []int{3, 2, 0, 1} {
 		f.claim(jobs[i].Report)
 	}
@@ -379,9 +362,7 @@ func TestCoresRemoved(t *testing.T) {
 	r := f.crashed("m1", "aa")
 	f.asks(r, true)
 	f.arrives(r, true)
-	if err := f.CoresRemoved(t.Context(), []crash.OopsID{r.Report}); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, f.CoresRemoved(t.Context(), []crash.OopsID{r.Report}))
 	f.claim(crash.OopsID{})
 	if j := f.job(r.Report); j.State != crash.SymbolsExpired || !j.CoreGone {
 		t.Errorf("got %+v, want it expired", j)
@@ -480,15 +461,10 @@ func TestSymbolQueue(t *testing.T) {
 	dbtest.Counted(t, f.Store.Store)
 	f.finish(f.claim(jobs[2].Report), crash.SymbolOutcome{State: crash.SymbolsFailed, Reason: "It is not a core."})
 	f.claim(jobs[0].Report)
-	if err := f.PressJob(t.Context(), jobs[4].Report, "ada"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, f.PressJob(t.Context(), jobs[4].Report, "ada"))
 	queue := func(state crash.SymbolState, limit, offset int) (ids []crash.OopsID) {
 		t.Helper()
-		rows, err := f.SymbolQueue(t.Context(), state, limit, offset)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := dbtest.Must(f.SymbolQueue(t.Context(), state, limit, offset))(t)
 		for _, row := range rows {
 			if row.Problem == (crash.BucketID{}) || row.Title == "" || !row.Core || row.Architecture != "amd64" {
 				t.Errorf("got %+v, want a core with its problem", row)
@@ -511,10 +487,7 @@ func TestSymbolQueue(t *testing.T) {
 			t.Errorf("state %q from %d: %s", c.state, c.offset, diff)
 		}
 	}
-	totals, err := f.SymbolTotals(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	totals := dbtest.Must(f.SymbolTotals(t.Context()))(t)
 	want := map[crash.SymbolState]int64{crash.SymbolsQueued: 3, crash.SymbolsRunning: 1, crash.SymbolsFailed: 1}
 	if diff := cmp.Diff(want, totals.States); diff != "" || totals.Oldest.IsZero() {
 		t.Errorf("totals: %s, oldest %v", diff, totals.Oldest)
@@ -523,18 +496,12 @@ func TestSymbolQueue(t *testing.T) {
 
 func buildsOf(t *testing.T, b *symbols.Builds, report crash.Fields, paths ...string) map[string]debuginfo.BuildID {
 	t.Helper()
-	got, err := b.BuildsOf(t.Context(), report, paths)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return got
+	return dbtest.Must(b.BuildsOf(t.Context(), report, paths))(t)
 }
 
 func learn(t *testing.T, b *symbols.Builds, facts ...debuginfo.Fact) {
 	t.Helper()
-	if err := b.Learn(t.Context(), facts); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, b.Learn(t.Context(), facts))
 }
 
 // A build is known only for the exact package, version and architecture, and if nothing contradicts.
@@ -572,9 +539,7 @@ func TestBuilds(t *testing.T) {
 	loaded := []debuginfo.Loaded{{Path: program, Build: "bb01"}, {Path: library, Build: "bb02"},
 		{Path: "/usr/lib/libother.so", Build: "bb03"}}
 	for range 2 {
-		if err := b.LearnFromCore(t.Context(), newer, loaded); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.OK(t, b.LearnFromCore(t.Context(), newer, loaded))
 	}
 	want := map[string]debuginfo.BuildID{program: "bb01", library: "bb02"}
 	if diff := cmp.Diff(want, buildsOf(t, b, newer, library, program, "/usr/lib/libother.so")); diff != "" {
@@ -583,9 +548,7 @@ func TestBuilds(t *testing.T) {
 
 	// Two builds of one version contradict each other.
 	loaded[0].Build = "bb04"
-	if err := b.LearnFromCore(t.Context(), newer, loaded); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, b.LearnFromCore(t.Context(), newer, loaded))
 	delete(want, program)
 	if diff := cmp.Diff(want, buildsOf(t, b, newer, library, program)); diff != "" {
 		t.Error(diff)
@@ -631,21 +594,15 @@ func TestWantedCore(t *testing.T) {
 	f.asks(f.crashed("m2", "aa"), false)
 	f.wants(first.Problem, "")
 	for _, person := range []string{"ada", "bob"} {
-		if err := f.WantCore(t.Context(), first.Problem, person); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.OK(t, f.WantCore(t.Context(), first.Problem, person))
 		f.wants(first.Problem, "ada")
 	}
 	r := f.crashed("m3", "aa")
 	f.asks(r, true)
-	if err := f.UnwantCore(t.Context(), first.Problem, "bob"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, f.UnwantCore(t.Context(), first.Problem, "bob"))
 	f.wants(first.Problem, "")
 	f.asks(f.crashed("m4", "aa"), false)
-	if err := f.WantCore(t.Context(), first.Problem, "ada"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, f.WantCore(t.Context(), first.Problem, "ada"))
 	f.arrives(r, true) // although a core of this version had arrived
 	f.wants(first.Problem, "")
 	f.asks(f.crashed("m5", "aa"), false)
@@ -660,9 +617,7 @@ func TestWantedCore(t *testing.T) {
 	late := f.crashed("m10", "bb")
 	dbtest.Counted(t, f.Store.Store)
 	f.asks(late, false)
-	if err := f.WantCore(t.Context(), late.Problem, "ada"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, f.WantCore(t.Context(), late.Problem, "ada"))
 	for i := range 10 {
 		f.asks(f.crashed(fmt.Sprint("n", i), "bb"), true)
 	}
@@ -683,17 +638,13 @@ func TestWantedCoreOfMerged(t *testing.T) {
 	dbtest.Counted(t, f.Store.Store)
 	f.merge(head.Problem, member.Problem)
 	f.asks(member, false)
-	if err := f.WantCore(t.Context(), member.Problem, "ada"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, f.WantCore(t.Context(), member.Problem, "ada"))
 	f.wants(head.Problem, "ada")
 	f.asks(member, true)
 	f.arrives(member, true)
 	f.finish(f.claim(member.Report), crash.SymbolOutcome{State: crash.SymbolsDone,
 		Fields: names("parse", "load", "main")})
-	if err := f.WantCore(t.Context(), member.Problem, "ada"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, f.WantCore(t.Context(), member.Problem, "ada"))
 	f.asks(f.crashed("m3", "bb"), false)
 }
 

@@ -58,9 +58,7 @@ func TestRecords(t *testing.T) {
 		if a != nil {
 			ctx = audit.WithActor(ctx, a)
 		}
-		if err := store.AuditAlone(ctx, e); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.OK(t, store.AuditAlone(ctx, e))
 	}
 	record(nil, db.AuditEvent{Action: "bug.comment-sent", Subject: "b1"})
 	record(&audit.Actor{Kind: audit.Person, Person: "ines", Address: "192.0.2.1", RequestID: "r1"}, db.AuditEvent{
@@ -114,9 +112,7 @@ func TestOnce(t *testing.T) {
 	view := func(s *db.Store, person, object string) {
 		t.Helper()
 		ctx := audit.WithActor(t.Context(), &audit.Actor{Kind: audit.Person, Person: person})
-		if err := s.AuditOnce(ctx, db.AuditEvent{Action: "read.report", Subject: object}, 100*365*24*time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.OK(t, s.AuditOnce(ctx, db.AuditEvent{Action: "read.report", Subject: object}, 100*365*24*time.Hour))
 	}
 	for _, s := range []*db.Store{one, one, two} {
 		view(s, "ines", "r1")
@@ -128,10 +124,7 @@ func TestOnce(t *testing.T) {
 	}
 	for i := range 1100 {
 		ctx := audit.WithActor(t.Context(), &audit.Actor{Kind: audit.Visitor, Address: fmt.Sprint(i)})
-		err := one.AuditOnce(ctx, db.AuditEvent{Action: audit.SignInRefused, Refused: "wrong_password"}, time.Hour)
-		if err != nil {
-			t.Fatal(err)
-		}
+		dbtest.OK(t, one.AuditOnce(ctx, db.AuditEvent{Action: audit.SignInRefused, Refused: "wrong_password"}, time.Hour))
 	}
 	got := len(actions(t, upkeep.NewAuditLog(one), audit.Filter{Action: audit.SignInRefused}))
 	if got < 1000 || got > 1099 {
@@ -155,9 +148,7 @@ func TestAppendOnly(t *testing.T) {
 	)
 	mustExec(t, conn, "rollback")
 	s := upkeep.NewAuditLog(store)
-	if err := s.Drop(t.Context(), 0); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, s.Drop(t.Context(), 0))
 	if got := actions(t, s, audit.Filter{}); len(got) != 3 {
 		t.Errorf("got %q after dropping nothing, want three records", got)
 	}
@@ -192,10 +183,7 @@ func TestSeparateRole(t *testing.T) {
 	t.Parallel()
 	address := dbtest.Empty(t)
 	admin := dbtest.Connect(t, address)
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := dbtest.Must(url.Parse(address))(t)
 	database := admin.Config().Database
 	app, owner := "app_"+database, "log_"+database
 	mustExec(t, admin, fmt.Sprintf(`create role %q login password 'x'; create role %q;
@@ -236,7 +224,7 @@ func TestSeparateRole(t *testing.T) {
 	if got := actions(t, s, audit.Filter{Action: "user.role"}); len(got) != 1 {
 		t.Errorf("got %q, want one record of a changed role", got)
 	}
-	err = store.AuditOnce(t.Context(), db.AuditEvent{Action: "read.report", Subject: "r"}, time.Hour)
+	err := store.AuditOnce(t.Context(), db.AuditEvent{Action: "read.report", Subject: "r"}, time.Hour)
 	if err != nil {
 		t.Errorf("record once as the application: %v", err)
 	}
@@ -266,11 +254,8 @@ func TestPlans(t *testing.T) {
 		"(at, id) < (now() - interval '10 days', 100)":     "audit_events_at",
 		"subject = 'o7' and person = 'p7' and action > ''": "audit_events_subject",
 	} {
-		rows, err := conn.Query(t.Context(), "explain select * from audit_events where "+filter+
-			" order by at desc, id desc limit 51")
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := dbtest.Must(conn.Query(t.Context(), "explain select * from audit_events where "+filter+
+			" order by at desc, id desc limit 51"))(t)
 		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		plan := strings.Join(lines, "\n")
 		if err != nil || !strings.Contains(plan, want) || strings.Contains(plan, "Sort") ||

@@ -65,11 +65,8 @@ func report(t testing.TB, system crash.SystemID, i int) crash.Record {
 	if i%7 == 5 {
 		received = now
 	}
-	rec, err := intake.New(intake.Config{MaxAgeDays: 366, Now: func() time.Time { return received }}, nil).Examine(
-		crash.Report{ID: crash.NewOopsID(received), System: system, Fields: fields})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := dbtest.Must(intake.New(intake.Config{MaxAgeDays: 366, Now: func() time.Time { return received }}, nil).Examine(
+		crash.Report{ID: crash.NewOopsID(received), System: system, Fields: fields}))(t)
 	return rec
 }
 
@@ -103,15 +100,9 @@ const sqlTables = `
 // traces returns the tables, and the statistics of PostgreSQL, whose text contains a word.
 func traces(t *testing.T, url string, words ...string) (found []string) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := dbtest.Must(pgx.Connect(t.Context(), url))(t)
 	defer conn.Close(context.WithoutCancel(t.Context())) //nolint:errcheck // only read
-	rows, err := conn.Query(t.Context(), sqlTables)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := dbtest.Must(conn.Query(t.Context(), sqlTables))(t)
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil || len(tables) < 60 {
 		t.Fatalf("got %d tables, %v", len(tables), err)
@@ -159,10 +150,8 @@ func TestErase(t *testing.T) {
 	kept := save(t, s, other, 0, n)
 	own := report(t, erased, 0)
 	key := fmt.Sprint(*db.SystemKey(erased))
-	if err := s.AuditAlone(t.Context(), db.AuditEvent{Person: "ada", Action: "read.machine",
-		Subject: string(erased)}); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, s.AuditAlone(t.Context(), db.AuditEvent{Person: "ada", Action: "read.machine",
+		Subject: string(erased)}))
 	dbtest.Exec(t, url, `insert into core_requests (report_id, system, received) values ($1, $2, now())`,
 		[16]byte(ids[3]), string(erased))
 	dbtest.Exec(t, url,
@@ -276,10 +265,7 @@ func TestInterrupted(t *testing.T) {
 	const n = 700
 	save(t, s, erased, 0, n)
 	save(t, s, other, 0, 20)
-	e, err := upkeep.NewErasing(s).Request(t.Context(), erased, false, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := dbtest.Must(upkeep.NewErasing(s).Request(t.Context(), erased, false, ""))(t)
 	sending := make(chan error, 1)
 	go func() {
 		for i := range 200 {
@@ -298,7 +284,7 @@ func TestInterrupted(t *testing.T) {
 	interruptions := 0
 	for e.Finished.IsZero() {
 		ctx, cancel := context.WithCancel(t.Context())
-		e, err = upkeep.NewErasing(s).Work(ctx, e.ID, nil, func(crash.Erasure) {
+		e, err := upkeep.NewErasing(s).Work(ctx, e.ID, nil, func(crash.Erasure) {
 			if interruptions++; interruptions%2 == 0 {
 				cancel()
 			}
@@ -313,9 +299,7 @@ func TestInterrupted(t *testing.T) {
 			}
 		}
 	}
-	if err := errors.Join(<-sending, <-working); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, errors.Join(<-sending, <-working))
 	if e.Counts.Reports != n {
 		t.Errorf("got %d reports erased, want each of the %d once", e.Counts.Reports, n)
 	}
@@ -335,9 +319,7 @@ func TestFile(t *testing.T) {
 	save(t, s, erased, 10, 12) // after the backup
 	work(t, s, erased, true)
 	folder := t.TempDir()
-	if err := upkeep.NewErasing(s).WriteFile(t.Context(), folder); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, upkeep.NewErasing(s).WriteFile(t.Context(), folder))
 	s.Close()
 	back()
 	s = dbtest.Open(t, url)
@@ -349,19 +331,14 @@ func TestFile(t *testing.T) {
 		t.Fatalf("read: got %v, empty %v", err, r.Empty())
 	}
 	for want := range 2 { // adding again changes nothing
-		err := s.InTx(t.Context(), func(tx pgx.Tx) error {
+		dbtest.OK(t, s.InTx(t.Context(), func(tx pgx.Tx) error {
 			added, err := r.Add(t.Context(), tx)
 			if added != 1-want {
 				t.Errorf("got %d added, want %d", added, 1-want)
 			}
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := upkeep.NewErasing(s).Continue(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
+		}))
+		dbtest.OK(t, upkeep.NewErasing(s).Continue(t.Context(), nil))
 	}
 	if found := traces(t, url, marker, string(erased)); len(found) > 0 {
 		t.Errorf("traces are left: %v", found)
@@ -383,9 +360,7 @@ func TestDump(t *testing.T) {
 	save(t, s, other, 0, 8)
 	dbtest.Exec(t, url, `insert into core_requests (report_id, system) values ($1, $2)`, [16]byte(ids[3]), string(erased))
 	var out bytes.Buffer
-	if err := upkeep.NewErasing(s).Dump(t.Context(), erased, "ada", &out); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, upkeep.NewErasing(s).Dump(t.Context(), erased, "ada", &out))
 	for word, want := range map[string]int{`{"kind":"machine"`: 1, `{"kind":"report"`: 8, `{"kind":"core request"`: 1,
 		`{"kind":"audit record"`: 1, `{"kind":"active in a release"`: 2, `"Hostname":"` + marker: 8, string(other): 0} {
 		if got := strings.Count(out.String(), word); got != want {
@@ -428,21 +403,15 @@ func TestClasses(t *testing.T) {
 			class[table] = name
 		}
 	}
-	conn, err := pgx.Connect(t.Context(), dbtest.URL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := dbtest.Must(pgx.Connect(t.Context(), dbtest.URL(t)))(t)
 	defer conn.Close(context.WithoutCancel(t.Context())) //nolint:errcheck // only read
-	rows, err := conn.Query(t.Context(), `select table_name, column_name from information_schema.columns
+	rows := dbtest.Must(conn.Query(t.Context(), `select table_name, column_name from information_schema.columns
 		where table_schema = 'public' and table_name not like 'river\_%'
-			and table_name not in (select table_name from information_schema.views where table_schema = 'public')`)
-	if err != nil {
-		t.Fatal(err)
-	}
+			and table_name not in (select table_name from information_schema.views where table_schema = 'public')`))(t)
 	suspicious := regexp.MustCompile(`system|machine$|report_id|^oops|^core|body|^hostname`)
 	var table, column string
 	seen := map[string]bool{}
-	if _, err := pgx.ForEachRow(rows, []any{&table, &column}, func() error {
+	dbtest.Must(pgx.ForEachRow(rows, []any{&table, &column}, func() error {
 		seen[table] = true
 		if partition := regexp.MustCompile(`^(reports|report_keys)_\d`); partition.MatchString(table) {
 			return nil
@@ -456,9 +425,7 @@ func TestClasses(t *testing.T) {
 			t.Errorf("%s.%s may hold something about a machine, but the class of the table is none", table, column)
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	for table := range class {
 		if !seen[table] {
 			t.Errorf("there is no table %s", table)

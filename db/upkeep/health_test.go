@@ -141,10 +141,7 @@ func TestRead(t *testing.T) {
 	dbtest.Exec(t, url, `update applied_migrations set applied = now() - interval '48 hours'`)
 	check("backup", crash.HealthWarning, "No backup was ever made")
 	for _, place := range []string{"/b/mishap-20261123T002000Z", "s3://b/p/mishap-20261124T002000Z?endpoint=http://h/x"} {
-		err := upkeep.AddBackup(t.Context(), store.Pool, crash.Backup{Taken: store.Now(), Place: place})
-		if err != nil {
-			t.Fatal(err)
-		}
+		dbtest.OK(t, upkeep.AddBackup(t.Context(), store.Pool, crash.Backup{Taken: store.Now(), Place: place}))
 	}
 	check("backup", crash.HealthOK, "mishap-20261124T002000Z")
 	check("verification", crash.HealthWarning, "ever verified")

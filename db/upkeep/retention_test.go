@@ -27,10 +27,8 @@ func saveOld(t *testing.T, s *db.Store, days int, r crashtest.Report) (crash.Oop
 	t.Helper()
 	at := today.AddDate(0, 0, -days)
 	in := intake.New(intake.Config{MaxAgeDays: 3660, Now: func() time.Time { return at }}, s)
-	receipt, err := in.Accept(t.Context(), crash.Report{ID: crash.NewOopsID(at), System: "machine", Fields: r.Fields()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	receipt := dbtest.Must(in.Accept(t.Context(), crash.Report{ID: crash.NewOopsID(at), System: "machine",
+		Fields: r.Fields()}))(t)
 	dbtest.Counted(t, s)
 	report, err := s.Report(t.Context(), receipt.ID)
 	if err != nil || report.Bucket == nil {
@@ -99,10 +97,7 @@ func TestExpireKeepsGrouping(t *testing.T) {
 func TestRuns(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
-	table, err := privacy.Parse("UserGroups=secret", "private")
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := dbtest.Must(privacy.Parse("UserGroups=secret", "private"))(t)
 	s := upkeep.NewRetention(store, table)
 	var ids []crash.OopsID
 	for i := range 3 {
@@ -111,9 +106,7 @@ func TestRuns(t *testing.T) {
 	}
 	heldID, held := saveOld(t, store, 2, crashtest.Python())
 	hold := crash.Mark{Kind: crash.MarkHold, Bucket: held, Person: "ada"}
-	if _, err := problems.New(store).Set(t.Context(), hold); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(problems.New(store).Set(t.Context(), hold))(t)
 	r := run(t, s, privacy.RunCheck, time.Now())
 	if r.LookedAt != 4 || r.Secret != 4 || r.Private != 4 || r.Changed != 0 || r.Found.Secret["UserGroups"] != 4 ||
 		r.Found.Private["FooNote"] != 3 {
@@ -156,16 +149,11 @@ func TestExpire(t *testing.T) {
 	heldID, held := saveOld(t, store, 39, crashtest.Python())
 	middle, _ := saveOld(t, store, 20, crashtest.Native(crashtest.Process(2)))
 	young, _ := saveOld(t, store, 1, crashtest.Native(crashtest.Process(3)))
-	if _, err := holds.Set(t.Context(), crash.Mark{Kind: crash.MarkHold, Bucket: held}); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(holds.Set(t.Context(), crash.Mark{Kind: crash.MarkHold, Bucket: held}))(t)
 	want := func(lost ...crash.OopsID) {
 		t.Helper()
 		for _, id := range []crash.OopsID{old, heldID, middle, young} {
-			report, err := store.Report(t.Context(), id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			report := dbtest.Must(store.Report(t.Context(), id))(t)
 			gone := false
 			for _, l := range lost {
 				gone = gone || l == id
@@ -188,9 +176,7 @@ func TestExpire(t *testing.T) {
 		t.Errorf("second run: got %+v, want it to continue with one report", r)
 	}
 	want(old, middle)
-	if err := holds.Lift(t.Context(), held, crash.MarkHold, "ada"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, holds.Lift(t.Context(), held, crash.MarkHold, "ada"))
 	if r := run(t, s, privacy.RunExpire, today.AddDate(0, 0, -10)); r.LookedAt != 3 || r.Changed != 1 {
 		t.Errorf("after the hold: got %+v, want 3 reports, and one changed", r)
 	}
@@ -216,10 +202,7 @@ func TestTwoInstances(t *testing.T) {
 	}
 	saving.Wait()
 	a, b := upkeep.NewRetention(one, nil), upkeep.NewRetention(two, nil)
-	r, err := a.Start(t.Context(), privacy.RunExpire, time.Now().AddDate(10, 0, 0), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := dbtest.Must(a.Start(t.Context(), privacy.RunExpire, time.Now().AddDate(10, 0, 0), ""))(t)
 	var working sync.WaitGroup
 	working.Go(func() { _, _ = a.Work(t.Context(), r.ID, func(privacy.Run) {}) })
 	last, err := b.Work(t.Context(), r.ID, func(privacy.Run) {})
@@ -271,9 +254,7 @@ func TestExpireCounts(t *testing.T) {
 	_, over := saveOld(t, store, 1601, crashtest.Oops())
 	_, worked := saveOld(t, store, 1602, crashtest.Java())
 	stored, needed := saveOld(t, store, 1603, crashtest.GoPanic())
-	if _, err := holds.Set(t.Context(), crash.Mark{Kind: crash.MarkHold, Bucket: held, Person: "ada"}); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(holds.Set(t.Context(), crash.Mark{Kind: crash.MarkHold, Bucket: held, Person: "ada"}))(t)
 	execute(t, conn, `insert into decisions (kind, cause, bucket_id, person, reason, at)
 		values ('renamed', 'person', $1, 'ada', '', now())`, worked[:])
 	// Retention has dropped all reports of these years but one, as if it had been received later.
@@ -355,9 +336,7 @@ func TestExpireCounts(t *testing.T) {
 	execute(t, conn, "update bucket_expired set reports = reports - 1 where bucket_id = $1", long[:])
 
 	// After the hold and the report, the days expire, too.
-	if err := holds.Lift(t.Context(), held, crash.MarkHold, "ada"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, holds.Lift(t.Context(), held, crash.MarkHold, "ada"))
 	execute(t, conn, "delete from reports where id = $1 or bucket_id = $2", [16]byte(stored), held[:])
 	if e, err := s.ExpireCounts(t.Context(), 2); err != nil || e.Problems != 2 {
 		t.Errorf("after the hold: got %+v, %v; want these two problems to expire", e, err)
@@ -370,21 +349,14 @@ func TestExpireCounts(t *testing.T) {
 
 func checked(t *testing.T, s *db.Store) crash.CheckResult {
 	t.Helper()
-	r, err := upkeep.Check(t.Context(), s, crash.CheckScope{Most: 5}, func() {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return dbtest.Must(upkeep.Check(t.Context(), s, crash.CheckScope{Most: 5}, func() {}))(t)
 }
 
 // activeMachines returns the numbers of active machines on all days of the last 600.
 func activeMachines(t *testing.T, s *db.Store) string {
 	t.Helper()
-	active, err := problems.New(s).ActiveMachines(t.Context(), []crash.Release{"Ubuntu 24.04", "Ubuntu 26.04"},
-		today.AddDate(0, 0, -600).Truncate(24*time.Hour), today.Truncate(24*time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
+	active := dbtest.Must(problems.New(s).ActiveMachines(t.Context(), []crash.Release{"Ubuntu 24.04", "Ubuntu 26.04"},
+		today.AddDate(0, 0, -600).Truncate(24*time.Hour), today.Truncate(24*time.Hour)))(t)
 	return fmt.Sprint(active)
 }
 
@@ -420,16 +392,12 @@ func TestKeepTypes(t *testing.T) {
 		t.Errorf("due: got %v, %v; want one crash and two oopses", due.Reports, err)
 	}
 	for range 2 {
-		if err := store.DropOldReports(t.Context(), keep); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.OK(t, store.DropOldReports(t.Context(), keep))
 		want("crash200", "oops100", "oops200")
 		checkExpired(t, store)
 	}
 	keep.Types["RecoverableProblem"] = 30
-	if err := store.DropOldReports(t.Context(), keep); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.OK(t, store.DropOldReports(t.Context(), keep))
 	want("crash200", "oops100", "oops200", "recoverable100", "recoverable200")
 	checkExpired(t, store)
 }
