@@ -122,29 +122,45 @@ func TestListProblemsFilters(t *testing.T) {
 	}
 }
 
-func TestListProblemsRefusesNonsense(t *testing.T) {
+// TestListProblemsNonsense checks that invalid values give the nearest list, with a notice that names them, and
+// an error in parts and files.
+func TestListProblemsNonsense(t *testing.T) {
 	t.Parallel()
 	c := handlertest.NewPages(t).Visitor(t)
-	for query, want := range map[string]string{
-		"period=fortnight":              `"fortnight" is not a period; the periods are day, week, month and year.`,
-		"release=Ubuntu+99.99":          `No counted report came from the release "Ubuntu 99.99".`,
-		"package=a%00b":                 "The package in the address contains invalid characters",
-		"package=%ff":                   "The package in the address contains invalid characters",
-		"release=" + longText:           "The release in the address contains invalid characters",
-		"after=x":                       "a page of the list that does not exist",
-		"after=0.5." + sha1Text:         "a page of the list that does not exist",
-		"after=50.-1." + sha1Text:       "a page of the list that does not exist",
-		"after=50.1.abcd":               "a page of the list that does not exist",
-		"period=%3Cscript%3E&package=x": `"<script>" is not a period`,
-		"state=happy":                   `"happy" is not a state of problems.`,
-		"sort=luck":                     `"luck" is not a column`,
-		"from=yesterday":                `"yesterday", is not a day like 2026-05-18.`,
-		"from=2026-05-02&to=2026-05-01": "The last day, 2026-05-01, is before the first, 2026-05-02.",
+	const noPage = "a page of the list that does not exist"
+	for query, want := range map[string]struct{ problem, ignored string }{
+		"period=fortnight":      {`"fortnight" is not a period; the periods are day, week, month and year.`, "period"},
+		"release=Ubuntu+99.99":  {`No counted report came from the release "Ubuntu 99.99".`, "release"},
+		"package=a%00b":         {"The package in the address contains invalid characters", "package"},
+		"package=%ff":           {"The package in the address contains invalid characters", "package"},
+		"release=" + longText:   {"The release in the address contains invalid characters", "release"},
+		"type=" + longText:      {"The type in the address contains invalid characters", "type"},
+		"after=x":               {noPage, "after"},
+		"after=0.5." + sha1Text: {noPage, "after"}, "after=50.-1." + sha1Text: {noPage, "after"},
+		"after=50.1.abcd":               {noPage, "after"},
+		"period=%3Cscript%3E&package=x": {`"<script>" is not a period`, "period"},
+		"period=fortnight&sort=luck":    {`"fortnight" is not a period`, "period, sort"},
+		"state=happy":                   {`"happy" is not a state of problems.`, "state"},
+		"sort=luck":                     {`"luck" is not a column`, "sort"},
+		"from=yesterday":                {`"yesterday", is not a day like 2026-05-18.`, "from"},
+		"to=1999-01-01":                 {`"1999-01-01", is not a day like 2026-05-18.`, "to"},
+		"from=2026-05-02&to=2026-05-01": {"The last day, 2026-05-01, is before the first, 2026-05-02.", "from, to"},
 	} {
-		a := c.Part("/?" + query).Want(http.StatusBadRequest)
-		a.WantText(".flash", want).WantNone("html > body > header, main")
-		handlertest.WantNoMarkup(t, c.Get("/?"+query).Want(http.StatusOK))
+		c.Part("/?"+query).Want(http.StatusBadRequest).WantText(".flash", want.problem).
+			WantNone("html > body > header, main")
+		for range 2 { // the second one from the cache
+			page := c.Get("/?"+query).Want(http.StatusOK).WantText("main .notice", "ignored: "+want.ignored+".")
+			handlertest.WantNoMarkup(t, page)
+			if page.HTML().Find(".sentence select[name=period] option[selected]").Length() > 1 {
+				t.Errorf("%s: got several periods selected", query)
+			}
+		}
+		if want.ignored != "after" {
+			c.Get("/problems.csv?" + query).Want(http.StatusBadRequest)
+		}
 	}
+	c.Get("/search?q=tide&sort=luck").Want(http.StatusOK).WantText("main .notice", "ignored: sort.")
+	c.Get("/?ignored=%3Cscript%3E").Want(http.StatusOK).WantNone("main .notice")
 }
 
 const sha1Text = "0123456789abcdef0123456789abcdef01234567"
@@ -312,28 +328,6 @@ func TestListProblemsControls(t *testing.T) {
 		t.Error("controls in use are folded, want them visible")
 	}
 	c.Get("/").WantNone("details.more[open]")
-}
-
-// TestListProblemsIgnoresNonsense checks that invalid values give the nearest list, with a notice.
-func TestListProblemsIgnoresNonsense(t *testing.T) {
-	t.Parallel()
-	c := handlertest.NewPages(t).Visitor(t)
-	for query, want := range map[string]string{
-		"state=happy": "state", "sort=luck": "sort", "sort=reports": "sort", "from=yesterday": "from",
-		"to=1999-01-01": "to", "from=2026-05-02&to=2026-05-01": "from, to", "version=%00": "version",
-		"type=" + longText: "type", "period=fortnight&sort=luck": "period, sort", "release=Ubuntu+99.99": "release",
-		"after=x": "after",
-	} {
-		for range 2 { // the second one from the cache
-			page := c.Get("/?"+query).Want(http.StatusOK).WantText("main .notice", "ignored: "+want+".")
-			if page.HTML().Find(".sentence select[name=period] option[selected]").Length() > 1 {
-				t.Errorf("%s: got several periods selected", query)
-			}
-		}
-		c.Get("/problems.csv?" + strings.Replace(query, "after=x", "sort=luck", 1)).Want(http.StatusBadRequest)
-	}
-	c.Get("/search?q=tide&sort=luck").Want(http.StatusOK).WantText("main .notice", "ignored: sort.")
-	c.Get("/?ignored=%3Cscript%3E").Want(http.StatusOK).WantNone("main .notice")
 }
 
 // TestListProblemsSortLinks checks that column heads sort, reverse on a second click, and mark the

@@ -34,11 +34,7 @@ func groups(a *handlertest.Answer) []string {
 
 func TestMyPackages(t *testing.T) {
 	t.Parallel()
-	now := handlertest.Today
-	clock := func() time.Time { return now }
-	store := dbtest.OpenConfig(t, db.Config{URL: dbtest.URL(t), Now: clock})
-	site := handlertest.New(t, handlertest.Options{Store: store, Now: clock})
-	p := &handlertest.Pages{Site: site, Intake: intake.New(intake.Config{MaxAgeDays: 366, Now: clock}, store), T: t}
+	p, later := atTime(t)
 	p.Several(3, crashtest.Native)
 	p.Several(2, crashtest.Python)
 	p.Several(9, crashtest.Unsymbolised)
@@ -62,7 +58,7 @@ func TestMyPackages(t *testing.T) {
 
 	// A report that arrives after the visit is new on the next visit, whenever its crash was. It stays
 	// new for the whole visit.
-	now = now.Add(time.Hour)
+	later(time.Hour)
 	p.Several(1, crashtest.Native, crashtest.At(handlertest.Today.AddDate(0, 0, -3)), crashtest.Set("DuplicateSignature",
 		"came late"))
 	page = ada.Get("/my").Want(http.StatusOK)

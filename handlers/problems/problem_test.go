@@ -128,7 +128,8 @@ func TestShowProblemManyVersions(t *testing.T) {
 	a.WantText(".versions tbody tr:last-child", "1.0-1 first").WantText(".versions .paging", "Show fewer versions")
 }
 
-func TestShowProblemHostile(t *testing.T) {
+// TestShowOddProblems shows hostile problems, one that is not counted, and none.
+func TestShowOddProblems(t *testing.T) {
 	t.Parallel()
 	p := handlertest.NewPages(t)
 	c := p.As(t, crash.RoleTriager)
@@ -146,25 +147,13 @@ func TestShowProblemHostile(t *testing.T) {
 			t.Errorf("%s: signature on the page: got %q, want %q", name, got, want)
 		}
 	}
-}
-
-func TestShowProblemNotCounted(t *testing.T) {
-	t.Parallel()
-	p := handlertest.NewPages(t)
 	p.Accept("deadbeef-1", crashtest.Native())
-	a := p.As(t, crash.RoleViewer).Get(handlertest.BucketOf(t, crashtest.Native()).Path()).Want(http.StatusOK)
+	a := c.Get(handlertest.BucketOf(t, crashtest.Native()).Path()).Want(http.StatusOK)
 	a.WantText(".figures", "reports (all time) 0").WantText(".problem-facts", "First seen never").WantText(".chart",
 		"No counted reports")
 	if got := a.HTML().Find(".reports tbody tr").Length(); got != 1 {
 		t.Errorf("reports: got %d rows, want the report of the test machine", got)
 	}
-}
-
-func TestShowProblemUnknown(t *testing.T) {
-	t.Parallel()
-	p := handlertest.NewPages(t)
-	p.Several(1, crashtest.Native)
-	c := p.Visitor(t)
 	for _, path := range []string{"/problem/" + sha1Text, "/problem/xyz", "/problem/" + sha1Text + "00", "/problem/%00"} {
 		c.Get(path).Want(http.StatusNotFound).WantText("[role=alert]", "There is no such problem.")
 	}
@@ -494,14 +483,8 @@ func TestWhyHere(t *testing.T) {
 		report.String() {
 		t.Errorf("example: got %q, want the report", got)
 	}
-}
-
-// TestWhyHereChanges checks that normalised text is shown before and after the change.
-func TestWhyHereChanges(t *testing.T) {
-	t.Parallel()
-	p := handlertest.NewPages(t)
-	id := p.Accept("m", crashtest.Assertion())
-	p.As(t, crash.RoleViewer).Get("/oops/"+id.String()).Want(http.StatusOK).WantText(".grouping-changed", "(ADDR)")
+	normalised := p.Accept("m", crashtest.Assertion())
+	p.As(t, crash.RoleViewer).Get("/oops/"+normalised.String()).WantText(".grouping-changed", "(ADDR)")
 }
 
 // TestGroupedByOlderRules checks that a report grouped by older rules links to its problem under

@@ -425,24 +425,6 @@ func TestSetStatusByAPI(t *testing.T) {
 	}
 }
 
-func TestSetStatusRights(t *testing.T) {
-	t.Parallel()
-	site := handlertest.New(t, handlertest.Options{})
-	b := site.Save(t, crashtest.Native())
-	question := map[string]any{"signature": b.ID.String(), "kind": "wontfix"}
-	triager := site.As(t, crash.RoleTriager)
-	site.Visitor(t).PostJSON(setStatusPath, question).Want(http.StatusUnauthorized)
-	site.As(t, crash.RoleViewer).PostJSON(setStatusPath, question).Want(http.StatusForbidden)
-	site.Visitor(t).PostJSON(setStatusPath, question, handlertest.Bearer(handlertest.MakeToken(t, triager, "read"))...).
-		Want(http.StatusForbidden)
-	if !handlertest.ManualStatus(t, site, b.ID).Empty() {
-		t.Fatal("a refused request has changed the status")
-	}
-	triager.PostJSON(setStatusPath, question).Want(http.StatusOK)
-	question["signature"] = "no such problem"
-	triager.PostJSON(setStatusPath, question).Want(http.StatusNotFound)
-}
-
 // TestMuteInBrowser mutes problems in as few steps as possible: two clicks on the page, two clicks
 // in a list, two keys in a list, and selected rows together.
 func TestMuteInBrowser(t *testing.T) {
