@@ -90,14 +90,13 @@ func (i *instance) sharedTasks() []task {
 	}, {
 		"evaluate-rules", "finds what rules watch for in new counts, and acts on it",
 		30 * time.Second, i.rules.Round,
-	}}
-	tasks = append(tasks, task{
+	}, {
 		"remove-deliveries", "removes finished deliveries to endpoints after 30 days",
 		time.Hour, events.New(i.store).DeleteOldDeliveries,
-	}, task{
+	}, {
 		"remove-notices", "removes notices, mails and events of rules after 400 days",
 		6 * time.Hour, events.New(i.store).DeleteOld,
-	})
+	}}
 	if i.archiveReader != nil {
 		tasks = append(tasks, task{
 			"read-archive", "asks the tracker about packages and people that pages show",
@@ -109,19 +108,18 @@ func (i *instance) sharedTasks() []task {
 
 // ownTasks returns the tasks that each instance runs in a loop of its own.
 func (i *instance) ownTasks() []task {
-	// This is not a job: each data_dir has its own copy of the file.
+	machine := &machineProblems{log: i.log, now: map[string]string{}}
+	// Saving erasures is not a job: each data_dir has its own copy of the file.
 	tasks := []task{{
 		"save-erasures", "writes the record of erasures that restoring a backup needs",
 		time.Minute, (&erasuresFile{instance: i}).save,
-	}}
-	machine := &machineProblems{log: i.log, now: map[string]string{}}
-	tasks = append(tasks, task{
+	}, {
 		"log-outage", "logs that the database works again after an outage",
 		time.Second, func(ctx context.Context) error {
 			i.outage.check(ctx, i.log, i.now(), i.store.Pool.Ping)
 			return nil
 		},
-	}, task{
+	}, {
 		"log-problems", "logs once when a disk is full or a clock wrong, and its end",
 		30 * time.Second, func(ctx context.Context) error {
 			checks := i.disk.Health()
@@ -132,7 +130,7 @@ func (i *instance) ownTasks() []task {
 			machine.update(ctx, checks)
 			return nil
 		},
-	})
+	}}
 	if i.filer != nil {
 		// This is not a job: it must find filings of a dead instance while River has no leader, for up to
 		// 15 s.

@@ -219,40 +219,46 @@ func TestInterruptedRestoreIntoDatabase(t *testing.T) {
 	})
 }
 
-// TestInterruptedRestore stops a restore into a data directory in the middle, and then kills it.
-// The next one begins anew.
+// TestInterruptedRestore stops a restore into a data directory in the middle, and then kills it. The next one
+// begins anew.
 func TestInterruptedRestore(t *testing.T) {
 	t.Parallel()
 	sizetest.Needs(t, "PostgreSQL")
-	dir := backUp(t, ownDatabase(t), t.TempDir())
-	to := dataDir(t)
-	args := []string{"restore", dir, "--data-dir", to}
-	p := start(t, nil, args...)
-	unfinished := filepath.Join(filepath.Dir(to), "."+filepath.Base(to)+".restoring")
-	eventually(t, "the restore begins", func() bool {
-		_, err := os.Stat(filepath.Join(unfinished, restoredConfig))
-		return err == nil
-	})
-	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	wantRefusal(t, nil, "Another restore to", args...)
-	p.kill()
-	if entries, err := os.ReadDir(to); len(entries) > 0 {
-		t.Fatalf("got %v, %v, want no data directory", entries, err)
-	}
-	eventually(t, "the next restore succeeds", func() bool {
-		status, _, stderr := runIn(t.Context(), nil, nil, args...)
-		if status != exitOK && !strings.Contains(stderr, "running") { // the private PostgreSQL is being stopped
-			t.Fatalf("got status %d: %s", status, stderr)
-		}
-		return status == exitOK
-	})
-	entries, err := os.ReadDir(filepath.Dir(to))
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".") {
-			t.Errorf("got %s, %v, want nothing left", e.Name(), err)
-		}
+	for _, method := range []string{"dump", "base"} {
+		t.Run(method, func(t *testing.T) {
+			t.Parallel()
+			data, _ := privateServer(t)
+			environ := []string{"MISHAP_DATA_DIR=" + data}
+			mustRun(t, environ, "migrate")
+			dir := backUp(t, environ, t.TempDir(), "--method="+method)
+			to := dataDir(t)
+			args := []string{"restore", dir, "--data-dir", to}
+			p := start(t, nil, args...)
+			unfinished := filepath.Join(filepath.Dir(to), "."+filepath.Base(to)+".restoring")
+			eventually(t, "the restore begins", func() bool {
+				_, err := os.Stat(filepath.Join(unfinished, restoredConfig))
+				return err == nil
+			})
+			if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+			wantRefusal(t, nil, "Another restore to", args...)
+			p.kill()
+			if entries, err := os.ReadDir(to); len(entries) > 0 {
+				t.Fatalf("got %v, %v, want no data directory", entries, err)
+			}
+			eventually(t, "the next restore succeeds", func() bool {
+				status, _, stderr := mishap(t, nil, args...)
+				if status != exitOK && !strings.Contains(stderr, "running") { // the private PostgreSQL is being stopped
+					t.Fatalf("got status %d: %s", status, stderr)
+				}
+				return status == exitOK
+			})
+			entries, err := os.ReadDir(filepath.Dir(to))
+			if err != nil || slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name()[0] == '.' }) {
+				t.Errorf("got %v, %v, want nothing left", entries, err)
+			}
+		})
 	}
 }
 
@@ -385,15 +391,6 @@ func TestMoreRemoteBackup(t *testing.T) {
 	}
 	wantRefusal(t, environ, "database/toc.dat: it is missing", "restore", "--verify", second)
 	wantRefusal(t, append(environ, "MISHAP_BLOBS_SECRET=wrong"), "refuses the credentials", "backup", address)
-}
-
-// TestUnfinishedRestore checks that no mishap uses a database into which a restore was interrupted.
-func TestUnfinishedRestore(t *testing.T) {
-	t.Parallel()
-	url := dbtest.Empty(t)
-	dbtest.Exec(t, url, fmt.Sprintf("create table %s ()", db.UnfinishedRestore))
-	wantRefusal(t, []string{"MISHAP_DATABASE_URL=" + url, "MISHAP_DATA_DIR=" + t.TempDir()}, "that was interrupted",
-		"migrate")
 }
 
 // privateServer starts a private PostgreSQL, which the test stops, and returns its data_dir and address.
@@ -570,29 +567,5 @@ func TestKilledBackup(t *testing.T) {
 				t.Errorf("got %v, %v, want an empty folder", entries, err)
 			}
 		})
-	}
-}
-
-// TestMoreKilledRestoreOfBaseBackup kills a restore while it unpacks. The next one begins anew.
-func TestMoreKilledRestoreOfBaseBackup(t *testing.T) {
-	t.Parallel()
-	data, _ := privateServer(t)
-	environ := []string{"MISHAP_DATA_DIR=" + data}
-	wantOutput(t, environ, []string{"migrate"})
-	dir := backUp(t, environ, t.TempDir(), "--method=base")
-	to := dataDir(t)
-	p := start(t, nil, "restore", dir, "--data-dir", to)
-	eventually(t, "it unpacks", func() bool {
-		found, _ := filepath.Glob(filepath.Join(filepath.Dir(to), ".*.restoring", "postgres", "*", "base"))
-		return len(found) > 0
-	})
-	p.kill()
-	if _, err := os.Stat(to); !os.IsNotExist(err) {
-		t.Fatalf("got %v, want no data directory", err)
-	}
-	wantOutput(t, nil, []string{"restore", dir, "--data-dir", to}, "Restored the state of")
-	m, err := backup.Read(dir)
-	if err != nil || m.Method != backup.Base || !m.Private {
-		t.Errorf("manifest: got %+v, %v, want a base backup of a private PostgreSQL", m, err)
 	}
 }

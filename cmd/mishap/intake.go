@@ -34,15 +34,14 @@ func intakeConfig(c config.Config) intake.Config {
 // missing and older files. It always returns a table; the error names unreadable files.
 func knownReleases(ubuntu, debian string) (*crash.ReleaseTable, error) {
 	table := crash.BuiltInReleases()
-	err1 := readReleaseFile(ubuntu, func(r io.Reader) (err error) {
-		table, err = table.With("Ubuntu", r)
-		return err
-	})
-	err2 := readReleaseFile(debian, func(r io.Reader) (err error) {
-		table, err = table.With("Debian", r)
-		return err
-	})
-	return table, errors.Join(err1, err2)
+	var wrong error
+	for _, f := range []struct{ distribution, name string }{{"Ubuntu", ubuntu}, {"Debian", debian}} {
+		wrong = errors.Join(wrong, readReleaseFile(f.name, func(r io.Reader) (err error) {
+			table, err = table.With(f.distribution, r)
+			return err
+		}))
+	}
+	return table, wrong
 }
 
 func readReleaseFile(file string, read func(io.Reader) error) error {

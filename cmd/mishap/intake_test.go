@@ -85,39 +85,23 @@ func TestMoreSharedSymbols(t *testing.T) {
 			filepath.Join(symboltest.TempDir(t), "data"), database, server.Address, blobstest.AccessKey, secret))
 	}
 	files := []string{filepath.Join(dir, "root/usr/bin/tail"), filepath.Join(dir, "symbols/tail.debug")}
-	add := func(conf string) (int, string) {
-		status, _, stderr := runIn(t.Context(), nil, nil, append([]string{"symbols", "add", conf}, files...)...)
-		return status, stderr
-	}
 	report := symboltest.Crash(t, "tail", symboltest.Core(t, "tail"))
 
-	if status, stderr := add(configOf("wrong")); status != exitFailed ||
-		!strings.Contains(stderr, "The files are added on this machine, but not shared with others: The object storage") {
-		t.Errorf("with a wrong secret: got %d, %s", status, stderr)
-	}
-	if status, stderr := add(configOf(blobstest.Secret)); status != exitOK {
-		t.Fatalf("symbols add: got %d, %s", status, stderr)
-	}
+	wantRefusal(t, nil, "The files are added on this machine, but not shared with others: The object storage",
+		append([]string{"symbols", "add", configOf("wrong")}, files...)...)
+	mustRun(t, nil, append([]string{"symbols", "add", configOf(blobstest.Secret)}, files...)...)
 	if state := scan[string](t, dbtest.Open(t, database), "select state from symbol_jobs"); state != "queued" {
 		t.Errorf("the job of another machine that waits for a file: got %s; want it queued", state)
 	}
 	other := configOf(blobstest.Secret)
 	for _, origin := range []string{"shared files", "cache (shared files)"} {
-		status, stdout, stderr := runIn(t.Context(), nil, nil, "symbolise", other, report)
-		if status != exitOK || !strings.Contains(stdout, "    program     "+origin+"\n") ||
-			!strings.Contains(stdout, "    debug file  "+origin+"\n") || !strings.Contains(stdout, "hand_over") {
-			t.Errorf("from %s: got %d, %q and\n%s", origin, status, stderr, stdout)
-		}
+		wantOutput(t, nil, []string{"symbolise", other, report}, "    program     "+origin+"\n",
+			"    debug file  "+origin+"\n", "hand_over")
 	}
-	status, stdout, stderr := runIn(t.Context(), nil, nil, "serve", configOf("wrong"))
-	if status != exitFailed || !strings.Contains(stderr, "refuses the credentials") {
-		t.Errorf("serve with a wrong secret: got %d, %s%s", status, stdout, stderr)
-	}
+	wantRefusal(t, nil, "refuses the credentials", "serve", configOf("wrong"))
 	server.Kill()
-	status, stdout, _ = runIn(t.Context(), nil, nil, "symbolise", configOf(blobstest.Secret), report)
-	if status != exitOK || !strings.Contains(stdout, "shared files: failed (The object storage at "+server.Address) {
-		t.Errorf("without the object storage: got %d and\n%s", status, stdout)
-	}
+	wantOutput(t, nil, []string{"symbolise", configOf(blobstest.Secret), report},
+		"shared files: failed (The object storage at "+server.Address)
 }
 
 // TestBackgroundStops checks that no loop runs its task again once it is told to stop, even if the next

@@ -453,7 +453,7 @@ func (r *restore) verifyAll(ctx context.Context) (err error) {
 
 // record records the result of a verification, an error or nil, in the database of the configuration if
 // that knows the backup. It creates no database.
-func (r *restore) record(ctx context.Context, c config.Config, result error) (err error) {
+func (r *restore) record(ctx context.Context, c config.Config, result error) error {
 	problem := ""
 	switch {
 	case errors.Is(result, errReported):
@@ -464,29 +464,35 @@ func (r *restore) record(ctx context.Context, c config.Config, result error) (er
 			problem = e.Message
 		}
 	}
+	why, err := r.recordProblem(ctx, c, problem)
+	if err != nil {
+		return fmt.Errorf("the result is not recorded, so pages do not show it: %w", err)
+	}
+	if why != "" {
+		r.program.printf("The result is not recorded, because %s.", why)
+	}
+	return nil
+}
+
+// recordProblem records the problem of the verification, or that there is none. It returns why it could not.
+func (r *restore) recordProblem(ctx context.Context, c config.Config, problem string) (why string, err error) {
 	if c.DatabaseURL == "" {
-		found, err := embedded.Find(ctx, c.DataDir)
-		if err != nil {
-			return fmt.Errorf("the result is not recorded, so pages do not show it: %w", err)
-		}
-		if !found.Created {
-			r.program.printf("The result is not recorded, because %s has no database.", c.DataDir)
-			return nil
+		if found, err := embedded.Find(ctx, c.DataDir); err != nil {
+			return "", err
+		} else if !found.Created {
+			return c.DataDir + " has no database", nil
 		}
 	}
 	database, err := openDatabase(ctx, c, false, r.log)
 	if err != nil {
-		return fmt.Errorf("the result is not recorded, so pages do not show it: %w", err)
+		return "", err
 	}
 	defer func() { err = errors.Join(err, database.close(ctx)) }()
 	known, err := backup.RecordVerification(ctx, database.url, filepath.Base(r.dir), problem)
-	if err != nil {
-		return fmt.Errorf("the result is not recorded, so pages do not show it: %w", err)
+	if err == nil && !known {
+		why = "the database of the configuration does not know this backup"
 	}
-	if !known {
-		r.program.printf("The result is not recorded, because the database of the configuration does not know this backup.")
-	}
-	return nil
+	return why, err
 }
 
 func countsOf(t backup.Totals) string {

@@ -272,9 +272,7 @@ func (i *instance) openStore(ctx context.Context, url string) (*db.Store, error)
 			i.log.WarnContext(ctx, "waiting for a PostgreSQL server that accepts writes",
 				"give_up_at", until.UTC().Format(time.RFC3339), "error", explain(err))
 		}
-		select {
-		case <-time.After(primaryPause):
-		case <-ctx.Done():
+		if crash.Sleep(ctx, primaryPause) != nil {
 			return nil, errStoppedWaiting
 		}
 	}

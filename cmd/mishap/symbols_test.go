@@ -88,11 +88,8 @@ func TestPanicOfCommands(t *testing.T) {
 	dir := symboltest.Programs(t)
 	conf := "--config=" + configFile(t, "data_dir = \""+filepath.Join(symboltest.TempDir(t), "data")+
 		"\"\nsymbols_from_machine = false\n")
-	status, stdout, stderr := runIn(t.Context(), nil, nil, "symbols", "add", conf,
-		filepath.Join(dir, "root/usr/bin/spring"), filepath.Join(dir, "symbols/spring.debug"))
-	if status != exitOK {
-		t.Fatalf("symbols add: got %d, %q and\n%s", status, stderr, stdout)
-	}
+	mustRun(t, nil, "symbols", "add", conf, filepath.Join(dir, "root/usr/bin/spring"),
+		filepath.Join(dir, "symbols/spring.debug"))
 	file := symboltest.Crash(t, "spring", symboltest.Core(t, "spring-index"))
 	signatures := func(want string, commands ...string) {
 		t.Helper()
@@ -139,6 +136,27 @@ func debuginfodOptions(t *testing.T, folder string) []string {
 	return append(options, folder)
 }
 
+// debPackage builds a Debian package with one file.
+func debPackage(t *testing.T, file, name, version, to, from string) {
+	t.Helper()
+	root := t.TempDir()
+	control := "Package: " + name + "\nVersion: " + version + "\nArchitecture: amd64\nMaintainer: A <a@example.com>\n" +
+		"Description: x\n continued\n"
+	for name, content := range map[string][]byte{"DEBIAN/control": []byte(control), to: symboltest.Read(t, from)} {
+		err := os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o755)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(root, name), content, 0o755)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := exec.CommandContext(t.Context(), "dpkg-deb", "--root-owner-group", "-b", root, file).CombinedOutput()
+	if err != nil {
+		t.Fatalf("dpkg-deb: %v\n%s", err, out)
+	}
+}
+
 // packages returns a folder with the package of a program, and that of its debug file.
 func packages(t *testing.T, program string) string {
 	t.Helper()
@@ -148,26 +166,8 @@ func packages(t *testing.T, program string) string {
 		{program + "-dbgsym_1.0_amd64.ddeb", "symbols/" + program + ".debug",
 			"usr/lib/debug/.build-id/" + id[:2] + "/" + id[2:] + ".debug"},
 	} {
-		root := t.TempDir()
 		name, _, _ := strings.Cut(p.file, "_")
-		for to, content := range map[string][]byte{
-			"DEBIAN/control": []byte("Package: " + name + "\nVersion: 1.0\nArchitecture: amd64\n" +
-				"Maintainer: A <a@example.com>\nDescription: x\n"),
-			p.to: symboltest.Read(t, filepath.Join(dir, p.from)),
-		} {
-			err := os.MkdirAll(filepath.Dir(filepath.Join(root, to)), 0o755)
-			if err == nil {
-				err = os.WriteFile(filepath.Join(root, to), content, 0o644)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		out, err := exec.CommandContext(t.Context(), "dpkg-deb", "--root-owner-group", "-b", root,
-			filepath.Join(folder, p.file)).CombinedOutput()
-		if err != nil {
-			t.Fatalf("dpkg-deb: %v\n%s", err, out)
-		}
+		debPackage(t, filepath.Join(folder, p.file), name, "1.0", p.to, filepath.Join(dir, p.from))
 	}
 	return folder
 }
@@ -258,13 +258,11 @@ func newSymbolsFixture(t *testing.T, files ...string) symbolsFixture {
 	f.store = symbols.New(dbtest.Open(t, f.url))
 	f.environ = []string{"MISHAP_DATABASE_URL=" + f.url, "MISHAP_DATA_DIR=" + f.data, "MISHAP_READ_ARCHIVE=false"}
 	if len(files) > 0 {
-		args := []string{"symbols", "add", noConfig(t)}
+		args := []string{"symbols", "add"}
 		for _, name := range files {
 			args = append(args, filepath.Join(symboltest.Programs(t), name))
 		}
-		if status, _, stderr := runIn(t.Context(), nil, f.environ, args...); status != exitOK {
-			t.Fatalf("symbols add: got %d and %s", status, stderr)
-		}
+		mustRun(t, f.environ, args...)
 	}
 	return f
 }
@@ -454,12 +452,9 @@ func TestSymboliseAddresses(t *testing.T) {
 		filepath.Join(symboltest.TempDir(t), "data"), dbtest.URL(t)))
 	run := func(args ...string) (int, string, string) {
 		t.Helper()
-		return runIn(t.Context(), nil, nil, append([]string{args[0], conf}, args[1:]...)...)
+		return mishap(t, nil, append(args, conf)...)
 	}
-	status, _, stderr := runIn(t.Context(), nil, nil, "symbols", "add", conf, filepath.Join(dir, "original/tiny"))
-	if status != exitOK {
-		t.Fatalf("symbols add: got %d, %s", status, stderr)
-	}
+	mustRun(t, nil, "symbols", "add", conf, filepath.Join(dir, "original/tiny"))
 	status, stdout, stderr := run("symbolise", "--json", symboltest.Crash(t, "tiny", symboltest.Core(t, "tiny")))
 	var withCore symbolised
 	if err := json.Unmarshal([]byte(stdout), &withCore); err != nil || status != exitOK {
@@ -477,11 +472,7 @@ func TestSymboliseAddresses(t *testing.T) {
 		if version == "0.9" { // a neighbouring version, with another program
 			program = "root/usr/bin/tail"
 		}
-		status, _, stderr = runIn(t.Context(), nil, nil, "symbols", "add", conf,
-			tinyPackage(t, version, filepath.Join(dir, program)))
-		if status != exitOK {
-			t.Fatalf("symbols add: got %d, %s", status, stderr)
-		}
+		mustRun(t, nil, "symbols", "add", conf, tinyPackage(t, version, filepath.Join(dir, program)))
 		if version == "0.9" {
 			if status, stdout, _ = run("symbolise", file); status != exitFailed {
 				t.Errorf("with another version: got %d and\n%s", status, stdout)
@@ -513,23 +504,7 @@ func addressReport(t *testing.T, stack string) string {
 // tinyPackage builds a Debian package with a program as /usr/bin/tiny.
 func tinyPackage(t *testing.T, version, program string) string {
 	t.Helper()
-	root := t.TempDir()
-	control := "Package: tiny\nVersion: " + version + "\nArchitecture: amd64\nMaintainer: A <a@example.com>\n" +
-		"Description: tiny\n continued\n"
-	for name, content := range map[string][]byte{"DEBIAN/control": []byte(control),
-		"usr/bin/tiny": symboltest.Read(t, program)} {
-		to := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(to, content, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
 	file := filepath.Join(t.TempDir(), "tiny_"+version+"_amd64.deb")
-	out, err := exec.CommandContext(t.Context(), "dpkg-deb", "--root-owner-group", "-b", root, file).CombinedOutput()
-	if err != nil {
-		t.Fatalf("dpkg-deb: %v\n%s", err, out)
-	}
+	debPackage(t, file, "tiny", version, "usr/bin/tiny", program)
 	return file
 }

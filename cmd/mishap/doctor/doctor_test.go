@@ -247,6 +247,10 @@ func TestBroken(t *testing.T) {
 		{"relay without STARTTLS", key("smtp_tls", "require"), "mail", Failure, "STARTTLS"},
 		{"mail in clear text", key("smtp_tls", "opportunistic"), "mail", Warning, "clear text"},
 		{"no mail", key("smtp_url", ""), "mail", Off, "smtp_url is empty"},
+		{"no traces", key("traces_url", ""), "traces", Off, "traces_url is empty"},
+		{"traces", collector(http.StatusOK), "traces", OK, "accepts traces"},
+		{"refused traces", collector(http.StatusForbidden), "traces", Warning, "403 Forbidden"},
+		{"no collector", key("traces_url", crashtest.NobodyListens), "traces", Warning, "connection refused"},
 		{"no debuginfod", key("debuginfod_urls", crashtest.NobodyListens), "symbols", Failure, "cannot be reached"},
 		{"broken debuginfod", func(_ *testing.T, s *site) {
 			s.debug.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(502) })
@@ -312,6 +316,16 @@ func closedPort(t *testing.T) string {
 
 func key(name, value string) func(*testing.T, *site) {
 	return func(_ *testing.T, s *site) { s.keys[name] = value }
+}
+
+// collector makes a collector of traces answer with a status.
+func collector(status int) func(*testing.T, *site) {
+	return func(t *testing.T, s *site) {
+		t.Helper()
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+		t.Cleanup(server.Close)
+		s.keys["traces_url"] = server.URL
+	}
 }
 
 func https(name, value string) func(*testing.T, *site) {
@@ -477,22 +491,4 @@ func TestCheckThatHangs(t *testing.T) {
 	if ok {
 		t.Error("got a result, want none")
 	}
-}
-
-// TestTraces checks the line about the collector of traces.
-func TestTraces(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	want(t, s.run(t), "traces", Off, "traces_url is empty")
-	status := http.StatusOK
-	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(status)
-	}))
-	t.Cleanup(collector.Close)
-	s.keys["traces_url"] = collector.URL
-	want(t, s.run(t), "traces", OK, "accepts traces")
-	status = http.StatusForbidden
-	want(t, s.run(t), "traces", Warning, "403 Forbidden")
-	s.keys["traces_url"] = crashtest.NobodyListens
-	want(t, s.run(t), "traces", Warning, "connection refused")
 }
