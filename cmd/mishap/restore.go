@@ -50,7 +50,7 @@ the keys. With --database-url it restores into an empty database; --data-dir the
 configuration and the keys. It never changes existing data. A backup of an older mishap is migrated.
 
 Machines that were erased after the backup are erased again. Their record is read from the data_dir of
-the configuration, from all backups in the same folder or under the same prefix, and from --erasures (docs/removal.md).
+the configuration, from all backups in the same folder or under the same prefix, and from --erasures (docs/privacy.md).
 If the backup was made of a database that another program had restored to an earlier time, --as-of names
 that time (docs/operating.md).
 

@@ -110,7 +110,7 @@ It can be interrupted at any time. A running server continues it, or this comman
 The reports do not come back when the machine sends them again, or when a backup is restored. Later
 crashes of the machine are accepted, unless --block is given. The receipt does not contain the
 machine. Nothing is recorded, and the exit status is 1, if nothing is known of the machine, unless
---block is given. See docs/removal.md.`,
+--block is given. See docs/privacy.md.`,
 		Example: "  mishap system erase HASH\n  mishap system erase HASH --yes --block",
 		Args:    cobra.ExactArgs(1),
 		RunE: p.stored(func(ctx context.Context, s session) (string, error) {
@@ -257,7 +257,7 @@ func eraseReceipt(e crash.Erasure) []string {
 		lines = append(lines, "Later reports of the machine are refused.")
 	}
 	return append(lines, "Backups that were taken before still contain it. Restoring one erases it again "+
-		"(docs/removal.md).")
+		"(docs/privacy.md).")
 }
 
 func privacyCommand(p *program) *cobra.Command {

@@ -163,7 +163,7 @@ func TestAppendOnly(t *testing.T) {
 	}
 }
 
-// separateRoles is the SQL of docs/audit.md, for the roles %[1]s (application) and %[2]s (log).
+// separateRoles is the SQL of docs/operating.md, for the roles %[1]s (application) and %[2]s (log).
 const separateRoles = `
 	alter database %[3]s owner to %[2]s;
 	grant all on database %[3]s to %[1]s;
