@@ -135,7 +135,11 @@ func (c Chart) describe(bar ChartBar, now time.Time) string {
 			parts = append(parts, fmt.Sprintf("%s: %s", releaseName(c.Releases[i]), crash.Count(count)))
 		}
 	}
-	return chartBar(layout.Date(bar.Since, now), c.Weekly, bar.Total, strings.Join(parts, ", "))
+	day := layout.Date(bar.Since, now)
+	if c.Weekly {
+		day = "Week from " + day
+	}
+	return fmt.Sprintf("%s: %s (%s)", day, crash.Counted(bar.Total, "report", "reports"), strings.Join(parts, ", "))
 }
 
 // fullest returns the last bar with the most reports.
@@ -151,8 +155,12 @@ func (c Chart) fullest() ChartBar {
 
 // label describes the chart for screen readers.
 func (c Chart) label(now time.Time) string {
-	return chartLabel(layout.Date(c.Since, now), layout.Date(c.Until, now), c.Weekly, crash.Count(c.Most),
-		layout.Date(c.fullest().Since, now))
+	on := "on "
+	if c.Weekly {
+		on = "in the week from "
+	}
+	return fmt.Sprintf("%s from %s to %s, at most %s %s. The table below has the same numbers.", chartTitle(c.Weekly),
+		layout.Date(c.Since, now), layout.Date(c.Until, now), crash.Count(c.Most), on+layout.Date(c.fullest().Since, now))
 }
 
 // rows returns the bars with reports, newest first, for the table below the chart.
@@ -171,24 +179,6 @@ func releaseName(r crash.Release) string {
 		return "unknown release"
 	}
 	return layout.ShortRelease(r)
-}
-
-// chartBar describes a bar: "2 Sep: 14 reports (24.04: 12, 22.04: 2)", or "Week from 2 Sep: …".
-func chartBar(day string, weekly bool, reports int64, releases string) string {
-	if weekly {
-		day = "Week from " + day
-	}
-	return fmt.Sprintf("%s: %s (%s)", day, crash.Counted(reports, "report", "reports"), releases)
-}
-
-// chartLabel describes the chart for screen readers.
-func chartLabel(since, until string, weekly bool, most, fullest string) string {
-	on := "on " + fullest
-	if weekly {
-		on = "in the week from " + fullest
-	}
-	return fmt.Sprintf("%s from %s to %s, at most %s %s. The table below has the same numbers.",
-		chartTitle(weekly), since, until, most, on)
 }
 
 // RateChart holds the reliability of releases: reports per active machine and day, one line per
@@ -518,11 +508,6 @@ func (l RateLine) value() string {
 	}
 	return value
 }
-
-// Texts of the chart of reliability.
-const (
-	ratesDay = "Day (UTC)"
-)
 
 // ratesNone says that the chart has no data.
 func ratesNone(since string) string { return "No counted reports since " + since + "." }

@@ -411,7 +411,7 @@ func chartColumn(weekly bool) string {
 	if weekly {
 		return "Week from (UTC)"
 	}
-	return ratesDay
+	return "Day (UTC)"
 }
 
 // chartTitle is the title of the chart of reports per day or per week.

@@ -230,8 +230,7 @@ func (c ListChoice) longer() string {
 	if c.Period == crash.PeriodYear && !c.dated() {
 		return ""
 	}
-	c.Period, c.From, c.To, c.Ranged = crash.PeriodYear, time.Time{}, time.Time{}, false
-	return c.URL()
+	return c.over(crash.PeriodYear)
 }
 
 // withMuted returns the address of the list with muted problems.
@@ -261,14 +260,9 @@ func (c ListChoice) daysText(now time.Time) string {
 	return layout.Date(since, now) + " – " + layout.Date(until, now)
 }
 
-// packageURL returns the address of the list of one package's problems.
-func packageURL(name string) string {
-	return ListChoice{Period: crash.PeriodYear, Filter: index.Filter{Package: name}}.URL()
-}
-
-// mutedPackageURL returns the address of the list of a package's muted problems.
-func mutedPackageURL(name string) string {
-	return ListChoice{Period: crash.PeriodYear, Filter: index.Filter{Package: name}, ShowMuted: MutedOnly}.URL()
+// packageURL returns the address of the list of one package's problems, or of its muted ones.
+func packageURL(name, muted string) string {
+	return ListChoice{Period: crash.PeriodYear, Filter: index.Filter{Package: name}, ShowMuted: muted}.URL()
 }
 
 // FacetsView holds the comparison of a problem's reports by one field.
@@ -301,24 +295,18 @@ func (v FacetsView) other() string {
 	return string(v.Choice.Facet)
 }
 
+// caption says which reports are compared.
 func (v FacetsView) caption() string {
-	return facetCaption(v.Facet.Here, v.Facet.There, v.Package)
+	caption := "The newest " + crash.Counted(int64(v.Facet.Here), "report", "reports") + " of this problem"
+	if v.Facet.There == 0 {
+		return caption
+	}
+	return caption + ", compared with " + crash.Counted(int64(v.Facet.There), "report", "reports") +
+		" of other problems of " + v.Package
 }
 
 // percentOf returns a share in whole percent.
 func percentOf(n, of int) string { return strconv.Itoa((100*n + of/2) / max(of, 1)) }
 
-// facetCaption says which reports are compared.
-func facetCaption(here, there int, of string) string {
-	caption := "The newest " + crash.Counted(int64(here), "report", "reports") + " of this problem"
-	if there == 0 {
-		return caption
-	}
-	return fmt.Sprintf("%s, compared with %s of other problems of %s", caption, crash.Counted(int64(there), "report",
-		"reports"), of)
-}
-
-// Texts of the comparison by a field.
-const (
-	NoReportsStored = "Reports of this problem are no longer stored."
-)
+// NoReportsStored says that there is nothing to show.
+const NoReportsStored = "Reports of this problem are no longer stored."

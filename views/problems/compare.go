@@ -40,8 +40,20 @@ func (p ComparePage) count(d grouping.FrameDifference) (n int) {
 
 // summary says in one sentence how the stacks differ.
 func (p ComparePage) summary() string {
-	return stackDifferences(p.count(grouping.SameFrame), p.count(grouping.OtherPlace), p.count(grouping.OnlyInFirst),
-		p.count(grouping.OnlyInSecond))
+	same := p.count(grouping.SameFrame)
+	if same == len(p.Frames) {
+		if same == 0 {
+			return "Neither report has a stack."
+		}
+		return "The stacks are the same: " + crash.Counted(int64(same), "frame", "frames") + "."
+	}
+	parts := []string{crash.Counted(int64(same), "frame is", "frames are") + " the same"}
+	for _, d := range []grouping.FrameDifference{grouping.OtherPlace, grouping.OnlyInFirst, grouping.OnlyInSecond} {
+		if n := p.count(d); n > 0 {
+			parts = append(parts, crash.Count(int64(n))+" "+differences[d].word)
+		}
+	}
+	return strings.Join(parts, ", ") + "."
 }
 
 // swapped returns the address of the comparison with the reports exchanged.
@@ -49,30 +61,12 @@ func (p ComparePage) swapped() string {
 	return ComparePath(p.Bucket.ID) + "?report=" + p.Second.ID.String() + "&report=" + p.First.ID.String()
 }
 
-func differenceWord(d grouping.FrameDifference) string {
-	switch d {
-	case grouping.OtherPlace:
-		return "at another place"
-	case grouping.OnlyInFirst:
-		return "only in A"
-	case grouping.OnlyInSecond:
-		return "only in B"
-	case grouping.SameFrame:
-	}
-	return "same"
-}
-
-func differenceClass(d grouping.FrameDifference) string {
-	switch d {
-	case grouping.OtherPlace:
-		return "diff-place"
-	case grouping.OnlyInFirst:
-		return "diff-first"
-	case grouping.OnlyInSecond:
-		return "diff-second"
-	case grouping.SameFrame:
-	}
-	return "diff-same"
+// differences are the words and classes of lines.
+var differences = map[grouping.FrameDifference]struct{ word, class string }{
+	grouping.SameFrame:    {"same", "diff-same"},
+	grouping.OtherPlace:   {"at another place", "diff-place"},
+	grouping.OnlyInFirst:  {"only in A", "diff-first"},
+	grouping.OnlyInSecond: {"only in B", "diff-second"},
 }
 
 // either returns the frame of the first stack, or else that of the second.
@@ -104,36 +98,6 @@ func place(f *grouping.Frame) string {
 	}
 	return strings.Join(parts, ", ")
 }
-
-const frameOnlyA = "only in A"
-
-const frameOnlyB = "only in B"
-
-const frameOtherPlace = "at another place"
-
-const noStackInEither = "Neither report has a stack."
-
-// stackDifferences says in one sentence how two stacks differ, given the numbers of frames.
-func stackDifferences(same, otherPlace, onlyA, onlyB int) string {
-	if otherPlace+onlyA+onlyB == 0 {
-		if same == 0 {
-			return noStackInEither
-		}
-		return noDifferenceBegin + crash.Counted(int64(same), "frame", "frames") + "."
-	}
-	parts := []string{crash.Counted(int64(same), "frame is", "frames are") + " the same"}
-	for _, d := range []struct {
-		n    int
-		word string
-	}{{otherPlace, frameOtherPlace}, {onlyA, frameOnlyA}, {onlyB, frameOnlyB}} {
-		if d.n > 0 {
-			parts = append(parts, crash.Count(int64(d.n))+" "+d.word)
-		}
-	}
-	return strings.Join(parts, ", ") + "."
-}
-
-const noDifferenceBegin = "The stacks are the same: "
 
 // Comparison compares two versions of a package.
 type Comparison struct {

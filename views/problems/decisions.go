@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/a-h/templ"
@@ -43,10 +42,6 @@ func (v DecisionsView) undo() layout.PostFormArgs {
 	return layout.PostFormArgs{Action: v.path("undo"), CSRFToken: v.CSRFToken, Class: "inline"}
 }
 
-// mayUndo reports whether the person may undo a decision. This includes decisions of the grouping
-// rules, because people have the last word.
-func (v DecisionsView) mayUndo(d crash.Decision) bool { return v.MayDecide && d.Stands() }
-
 // who returns the name of the person who made a decision.
 func who(d crash.Decision) string {
 	switch {
@@ -80,14 +75,16 @@ func progress(d crash.Decision) string {
 	if d.Kind != crash.DecisionSplit {
 		return ""
 	}
-	verb := "split off"
+	verb := " split off"
 	if !d.Stands() {
-		verb = "moved back"
+		verb = " moved back"
 	}
-	return splitProgress(d.Moved, verb, d.Finished, d.LookedAt)
+	out := crash.Counted(d.Moved, "report", "reports") + verb
+	if !d.Finished {
+		out += "; " + crash.Count(d.LookedAt) + " examined so far"
+	}
+	return out
 }
-
-func decisionID(d crash.Decision) string { return strconv.FormatInt(d.ID, 10) }
 
 // RenamePage holds the form that renames a problem.
 type RenamePage struct {
@@ -224,15 +221,6 @@ func termLabel(f crash.TermField) string {
 // likenessAndReports describes a similar problem.
 func likenessAndReports(likeness string, reports int64) string {
 	return likeness + ", " + crash.Counted(reports, "report", "reports")
-}
-
-// splitProgress says how many reports have moved, and how many were examined if that continues.
-func splitProgress(moved int64, verb string, finished bool, examined int64) string {
-	out := crash.Counted(moved, "report", "reports") + " " + verb
-	if !finished {
-		out += "; " + crash.Count(examined) + " examined so far"
-	}
-	return out
 }
 
 // undoneBy names the person who undid a decision.

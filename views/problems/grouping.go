@@ -57,26 +57,13 @@ func (g GroupingView) frames(used bool) []grouping.FrameUse {
 	return some
 }
 
+// sentence introduces the problem into which the rules would put the report.
 func (n PresentGrouping) sentence() string {
-	if n.Decided {
-		return groupingMoved(n.None)
+	text := "The rules alone "
+	if !n.Decided {
+		text = "Version " + strconv.Itoa(n.Rules) + " of the rules grouped it. The current rules "
 	}
-	return groupingOlder(n.Rules, n.None)
-}
-
-// groupingMoved introduces the problem into which the rules would put a report that a person moved.
-func groupingMoved(none bool) string {
-	if none {
-		return "The rules alone would not group it."
-	}
-	return "The rules alone would put it into"
-}
-
-// groupingOlder says which version of the rules grouped a report, and introduces the problem into which
-// the current rules would put it.
-func groupingOlder(rules int, none bool) string {
-	text := "Version " + strconv.Itoa(rules) + " of the rules grouped it. The current rules "
-	if none {
+	if n.None {
 		return text + "would not group it."
 	}
 	return text + "would put it into"

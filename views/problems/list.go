@@ -132,7 +132,12 @@ type ListRow struct {
 
 // countTitle describes the number of reports of a row.
 func (r *ListRow) countTitle(c ListChoice, now time.Time) string {
-	return listRank(r.Rank, r.Past, c.length(now), r.Compared)
+	rank := "Rank " + strconv.Itoa(r.Rank) + " by reports"
+	if !r.Compared {
+		return rank
+	}
+	return rank + "; " + crash.Counted(r.Past, "report", "reports") + " in the " +
+		crash.Counted(c.length(now), "day", "days") + " before"
 }
 
 // rowProgram returns the name under which a row shows a problem: its program, else its package.
@@ -147,10 +152,7 @@ func rowProgram(b *crash.Bucket, s layout.Signature) string {
 const rowFrameCount = 8
 
 func rowFrames(s layout.Signature) string {
-	frames := s.Frames
-	if len(frames) > rowFrameCount {
-		frames = frames[:rowFrameCount]
-	}
+	frames := s.Frames[:min(len(s.Frames), rowFrameCount)]
 	if len(frames) == 0 && s.Program == "" {
 		return "(blank signature)"
 	}
@@ -181,16 +183,6 @@ func share(part, whole int64) string {
 		percent = max(percent, 2)
 	}
 	return fmt.Sprintf("%.0f%%", min(percent, 100))
-}
-
-// listRank describes a row by its rank, and by its reports in as many days before.
-func listRank(rank int, before int64, days int64, compared bool) string {
-	rankText := "Rank " + strconv.Itoa(rank) + " by reports"
-	if !compared {
-		return rankText
-	}
-	return rankText + "; " + crash.Counted(before, "report", "reports") + " in the " +
-		crash.Counted(days, "day", "days") + " before"
 }
 
 // SearchTitle is the title of the page of a search.

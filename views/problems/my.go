@@ -3,6 +3,7 @@ package problems
 import (
 	"cmp"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -163,9 +164,6 @@ func (f Followed) feed() string {
 	return "/problems.atom?" + query.Encode()
 }
 
-// what returns the thing as the value of a form field.
-func (f Followed) what() string { return f.String() }
-
 // hint describes it beyond its counts.
 func (f Followed) hint() string {
 	switch {
@@ -211,12 +209,7 @@ func (p MyPage) since() string {
 
 // newer reports whether any problem is new.
 func (p MyPage) newer() bool {
-	for _, g := range p.Groups {
-		if g.Name == MyNew {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Groups, func(g MyGroup) bool { return g.Name == MyNew })
 }
 
 // The groups of a person's problems.

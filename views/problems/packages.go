@@ -122,19 +122,10 @@ func (p ReleasePage) life() string {
 	return "Released on " + layout.Date(p.Released, now) + ", supported until " + layout.Date(p.End, now) + "."
 }
 
-// listURL returns the address of the list of all its problems.
-func (p ReleasePage) listURL() string {
-	return ListChoice{Period: crash.PeriodMonth, Filter: index.Filter{Release: p.Release}}.URL()
-}
-
-// mutedURL returns the address of the list of its muted problems.
-func (p ReleasePage) mutedURL() string {
-	return ListChoice{Period: crash.PeriodMonth, Filter: index.Filter{Release: p.Release}, ShowMuted: MutedOnly}.URL()
-}
-
-// stateURL returns the address of the list of its problems with that state.
-func (p ReleasePage) stateURL(state crash.StateWord) string {
-	return ListChoice{Period: crash.PeriodMonth, Filter: index.Filter{Release: p.Release, State: string(state)}}.URL()
+// listURL returns the address of the list of its problems, of those with a state, or of the muted ones.
+func (p ReleasePage) listURL(state crash.StateWord, muted string) string {
+	return ListChoice{Period: crash.PeriodMonth, ShowMuted: muted,
+		Filter: index.Filter{Release: p.Release, State: string(state)}}.URL()
 }
 
 // rateScale returns the rate at the right end of interval bars. Longer intervals are cut off.
@@ -158,17 +149,9 @@ type GatePage struct {
 	Answer   *stats.GateAnswer
 }
 
-// verdictState returns the CSS class of a verdict.
-func verdictState(v stats.Verdict) string {
-	switch v {
-	case stats.GateWorse:
-		return "state-error"
-	case stats.GatePass:
-		return "state-done"
-	case stats.GateNotEnough:
-	}
-	return "state-wait"
-}
+// verdictStates are the CSS classes of verdicts.
+var verdictStates = map[stats.Verdict]string{stats.GateWorse: "state-error", stats.GatePass: "state-done",
+	stats.GateNotEnough: "state-wait"}
 
 // gateURL returns the address of the answer about another version.
 func (p GatePage) gateURL(version string) string {
@@ -194,11 +177,4 @@ func gateDays(w stats.Window, now time.Time) string {
 // gateURL returns the address of the gate for a version in the table of a package.
 func (p PackagePage) gateURL(v PackageVersion) string {
 	return stats.GateQuestion{Package: p.Name, Version: v.Version, Release: v.Release}.Path()
-}
-
-func orPlaceholder(s, placeholder string) string {
-	if s == "" {
-		return placeholder
-	}
-	return s
 }

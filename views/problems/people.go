@@ -97,11 +97,6 @@ func (p AssignChosenPage) heading() string {
 	return "Assign " + crash.Counted(int64(len(p.Rows)), "problem", "problems")
 }
 
-// Texts about who takes care of a problem, and about its tags.
-const (
-	assignedNobody = "nobody"
-)
-
 // NotesView holds the notes about a problem, for its page.
 type NotesView struct {
 	Bucket     crash.BucketID
@@ -132,20 +127,10 @@ type MentionOffers struct {
 	More  bool // there are more names
 }
 
-// current returns the notes that were not removed.
-func (v NotesView) current() (notes []crash.Note) {
+// notes returns the notes that were removed, or the others.
+func (v NotesView) notes(removed bool) (notes []crash.Note) {
 	for _, n := range v.Notes {
-		if n.Text() != "" {
-			notes = append(notes, n)
-		}
-	}
-	return notes
-}
-
-// removed returns the removed notes.
-func (v NotesView) removed() (notes []crash.Note) {
-	for _, n := range v.Notes {
-		if n.Text() == "" {
+		if (n.Text() == "") == removed {
 			notes = append(notes, n)
 		}
 	}

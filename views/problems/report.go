@@ -332,17 +332,15 @@ var FieldMeanings = []struct {
 	{"VmCoreLog", fieldMeaning{fieldsLogs, "log of the crash dump"}},
 }
 
-const fieldsLogs = "Logs"
-
-const fieldsSystem = "System"
-
-const fieldsTraces = "Traces"
-
-const fieldsWhat = "What crashed"
-
-const fieldsWhen = "When"
-
-const fieldsWhere = "Where"
+// The groups of fields.
+const (
+	fieldsWhat   = "What crashed"
+	fieldsWhere  = "Where"
+	fieldsWhen   = "When"
+	fieldsTraces = "Traces"
+	fieldsSystem = "System"
+	fieldsLogs   = "Logs"
+)
 
 // FieldExcerpt is the part of a field that a grouping rule read, with the lines that it used.
 type FieldExcerpt struct {

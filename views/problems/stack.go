@@ -212,7 +212,11 @@ func (s *Stack) missing() string {
 	if n == 0 || s.hasText() {
 		return ""
 	}
-	return framesNameless(n, modules)
+	text := crash.Counted(int64(n), "frame has", "frames have") + " no function name. Debug symbols are missing"
+	if modules != "" {
+		text += " for " + modules
+	}
+	return text + "."
 }
 
 // chosen explains why the stack is from this report.
@@ -229,13 +233,4 @@ func (s *Stack) chosen() string {
 		return "the newest one with such a text"
 	}
 	return "the newest complete one"
-}
-
-// framesNameless says that frames have no names, and the debug symbols of which modules are missing.
-func framesNameless(n int, modules string) string {
-	text := crash.Counted(int64(n), "frame has", "frames have") + " no function name. Debug symbols are missing"
-	if modules != "" {
-		text += " for " + modules
-	}
-	return text + "."
 }

@@ -165,7 +165,13 @@ func (p TriageForm) warning() string {
 	if len(sources) < 2 {
 		return ""
 	}
-	return fixedPackages(slices.Sorted(maps.Keys(sources)))
+	names := slices.Sorted(maps.Keys(sources))
+	shown := strings.Join(names[:min(len(names), 5)], ", ")
+	if len(names) > 5 {
+		shown += ", …"
+	}
+	return "The selected problems belong to " + strconv.Itoa(len(names)) + " source packages (" + shown +
+		"). Their versions differ: make sure that the version below is right for each of them."
 }
 
 func (p TriageForm) ids() []crash.BucketID {
@@ -231,14 +237,4 @@ func triageEnd(t crash.Mark) string {
 		return "replaced"
 	}
 	return "returned: " + t.EndedWhy
-}
-
-// fixedPackages warns that the selected problems belong to several source packages.
-func fixedPackages(names []string) string {
-	shown := names[:min(len(names), 5)]
-	out := "The selected problems belong to " + strconv.Itoa(len(names)) + " source packages (" + strings.Join(shown, ", ")
-	if len(shown) < len(names) {
-		out += ", …"
-	}
-	return out + "). Their versions differ: make sure that the version below is right for each of them."
 }

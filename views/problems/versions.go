@@ -193,7 +193,10 @@ func (f VersionFacts) mark(t *VersionTable, rows map[string]*VersionRow) {
 		if row.Fix {
 			row.Mark, row.Kind = "probable fix", "fix"
 		}
-		row.Why = markNotYetMeans(releaseName(k.Release), layout.Date(k.Since, f.Now), row.Fix)
+		row.Why = "In use in " + releaseName(k.Release) + " since " + layout.Date(k.Since, f.Now) + ", without this problem"
+		if row.Fix {
+			row.Why += "; it is the first version after the last one with the problem"
+		}
 	}
 	for _, r := range f.Status.Releases {
 		row, i := rows[r.Fix], slices.Index(t.Releases, r.Release)
@@ -288,7 +291,17 @@ func (t VersionTable) left(shown []VersionRow) string {
 			without++
 		}
 	}
-	return matrixMore(older, without)
+	var parts []string
+	if older > 0 {
+		parts = append(parts, crash.Counted(older, "older version", "older versions"))
+	}
+	if without > 0 {
+		parts = append(parts, crash.Counted(without, "version without reports", "versions without reports"))
+	}
+	if parts == nil {
+		return ""
+	}
+	return "Show " + crash.JoinAnd(parts)
 }
 
 // folds reports whether the table hides rows unless a person asks for all.
@@ -363,27 +376,3 @@ func (g releaseGroup) short(r crash.Release) string {
 
 // headRows returns the number of rows of the table's head.
 func headRows(groups []releaseGroup) string { return strconv.Itoa(min(len(groups), 2)) }
-
-// markNotYetMeans explains the mark of a newer version without the problem.
-func markNotYetMeans(release, since string, first bool) string {
-	text := "In use in " + release + " since " + since + ", without this problem"
-	if first {
-		text += "; it is the first version after the last one with the problem"
-	}
-	return text
-}
-
-// matrixMore links to the rows that are not visible.
-func matrixMore(older, without int64) string {
-	var parts []string
-	if older > 0 {
-		parts = append(parts, crash.Counted(older, "older version", "older versions"))
-	}
-	if without > 0 {
-		parts = append(parts, crash.Counted(without, "version without reports", "versions without reports"))
-	}
-	if parts == nil {
-		return ""
-	}
-	return "Show " + crash.JoinAnd(parts)
-}
