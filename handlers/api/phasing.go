@@ -303,13 +303,7 @@ func newEvidence(days []stats.VersionDay, q rateQuestion, now time.Time) evidenc
 		return n
 	}
 	var e evidence
-	newer := newest(days, func(d stats.VersionDay) int64 { return d.New })
-	older := newest(days, func(d stats.VersionDay) int64 {
-		if d.Day.After(q.date) {
-			return 0
-		}
-		return d.Old
-	})
+	newer, older := newestDays(days, q)
 	share := 1.0
 	if q.phased {
 		share = q.percentage / 100

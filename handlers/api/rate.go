@@ -46,13 +46,7 @@ type verdict struct {
 // old version.
 func evaluate(days []stats.VersionDay, q rateQuestion, now time.Time) verdict {
 	now = now.UTC()
-	newer := newest(days, func(d stats.VersionDay) int64 { return d.New })
-	older := newest(days, func(d stats.VersionDay) int64 {
-		if d.Day.After(q.date) {
-			return 0
-		}
-		return d.Old
-	})
+	newer, older := newestDays(days, q)
 	today, ok := find(newer, now.Truncate(24*time.Hour))
 	if !ok {
 		return verdict{}
@@ -94,15 +88,17 @@ func evaluate(days []stats.VersionDay, q rateQuestion, now time.Time) verdict {
 	return verdict{increase: true, difference: &difference, average: &expected, days: &period}
 }
 
-// newest returns the latest days that have a count, newest first, at most maxCrashDays.
-func newest(days []stats.VersionDay, count func(stats.VersionDay) int64) []stats.VersionDay {
-	var out []stats.VersionDay
+// newestDays returns the latest days with crashes of each version, newest first, at most maxCrashDays.
+func newestDays(days []stats.VersionDay, q rateQuestion) (newer, older []stats.VersionDay) {
 	for _, d := range slices.Backward(days) {
-		if count(d) > 0 && len(out) < maxCrashDays {
-			out = append(out, d)
+		if d.New > 0 && len(newer) < maxCrashDays {
+			newer = append(newer, d)
+		}
+		if d.Old > 0 && !d.Day.After(q.date) && len(older) < maxCrashDays {
+			older = append(older, d)
 		}
 	}
-	return out
+	return newer, older
 }
 
 func find(days []stats.VersionDay, day time.Time) (stats.VersionDay, bool) {

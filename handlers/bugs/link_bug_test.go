@@ -152,49 +152,15 @@ func TestSeveralBucketsOfABug(t *testing.T) {
 		}
 	}
 
-	type answer struct {
-		Meta struct {
-			Limit      int     `json:"limit"`
-			Next       *string `json:"next"`
-			Offset     int     `json:"offset"`
-			Previous   *string `json:"previous"`
-			TotalCount int     `json:"total_count"`
-		} `json:"meta"`
-		Objects []struct {
-			Signatures []string `json:"signatures"`
-		} `json:"objects"`
-	}
 	want := []string{first.Signature, second.Signature}
 	slices.Sort(want)
-	for query, signatures := range map[string][]string{
-		"": want, "&limit=0": want, "&limit=1": want[:1], "&limit=5": want, "&limit=1000": want,
-	} {
-		for _, path := range []string{"/api/1.0/crash-signatures-for-bug/?bug=",
-			"/api/1.0/crash-signatures-for-bug/?format=json&bug="} {
-			var got answer
-			visitor.Get(path + fmt.Sprint(number) + query).Want(http.StatusOK).JSON(&got)
-			if len(got.Objects) != 1 || !slices.Equal(got.Objects[0].Signatures, signatures) || got.Meta.TotalCount != 1 {
-				t.Errorf("%s%s: got %+v, want %q", path, query, got, signatures)
-			}
+	for query, signatures := range map[string][]string{"": want, "&limit=0": want, "&limit=1": want[:1]} {
+		var got struct {
+			Objects []struct{ Signatures []string }
 		}
-	}
-	visitor.Get("/api/1.0/crash-signatures-for-bug?bug=5").WantRedirect(http.StatusMovedPermanently,
-		"/api/1.0/crash-signatures-for-bug/?bug=5")
-	none := visitor.Get("/api/1.0/crash-signatures-for-bug/?bug=5").Want(http.StatusOK)
-	if !strings.Contains(none.Body, `"signatures": []`) || !strings.Contains(none.Body, `"limit": 360`) {
-		t.Errorf("a bug without problems: got %s", none.Body)
-	}
-	for query, want := range map[string]string{
-		"": "Number of a bug", "bug=": "Number of a bug", "bug=seven": "not a number", "bug=-1": "not a number",
-		"bug=99999999999999999999": "not a number",
-		"bug=1&limit=abc":          "Invalid limit 'abc' provided. Please provide a positive integer.",
-		"bug=1&limit=-1":           "Invalid limit '-1' provided. Please provide a positive integer >= 0.",
-		"bug=1&offset=x":           "Invalid offset 'x' provided. Please provide an integer.",
-	} {
-		var got handlertest.APIError
-		visitor.Get("/api/1.0/crash-signatures-for-bug/?" + query).Want(http.StatusBadRequest).JSON(&got)
-		if !strings.Contains(got.Error, want) {
-			t.Errorf("%q: got %q, want %q", query, got.Error, want)
+		visitor.Get("/api/1.0/crash-signatures-for-bug/?bug=" + fmt.Sprint(number) + query).Want(http.StatusOK).JSON(&got)
+		if len(got.Objects) != 1 || !slices.Equal(got.Objects[0].Signatures, signatures) {
+			t.Errorf("%s: got %+v, want %q", query, got, signatures)
 		}
 	}
 }

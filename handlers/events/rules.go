@@ -27,7 +27,7 @@ func (s *Pages) ListRules(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	activity, err := s.activity(r)
+	activity, err := s.Events.Activity(r.Context())
 	if err != nil {
 		return err
 	}
@@ -36,10 +36,6 @@ func (s *Pages) ListRules(w http.ResponseWriter, r *http.Request) error {
 		page.Rules = append(page.Rules, s.row(page.Shell, rule, activity))
 	}
 	return s.web.Page(w, r, http.StatusOK, view.Rules(page))
-}
-
-func (s *Pages) activity(r *http.Request) (map[int64]rules.Activity, error) {
-	return s.Events.Activity(r.Context())
 }
 
 func (s *Pages) row(shell layout.Shell, rule rules.Rule, activity map[int64]rules.Activity) view.RuleRow {
@@ -85,7 +81,7 @@ func (s *Pages) SwitchRule(w http.ResponseWriter, r *http.Request) error {
 	if rule, err = s.Events.Rule(r.Context(), rule.ID); err != nil {
 		return err
 	}
-	activity, err := s.activity(r)
+	activity, err := s.Events.Activity(r.Context())
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package ingest_test
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -212,21 +211,6 @@ func TestTestMachines(t *testing.T) {
 	rows, err := problems.New(h.store).BucketReports(t.Context(), b.ID, crash.OopsID{}, 10)
 	if err != nil || len(rows) != 1 || rows[0].ID != id {
 		t.Errorf("got reports %v, error %v; want %s", rows, err, id)
-	}
-}
-
-func TestDatabaseUnavailable(t *testing.T) {
-	t.Parallel()
-	h := start(t, nil)
-	h.post(t, "/machine", body(crashtest.Native())).stored(t)
-	h.store.Close()
-	got := h.post(t, "/machine2", body(crashtest.Native()))
-	if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" {
-		t.Errorf("got %d, Retry-After %q; want 503 with one", got.status, got.header.Get("Retry-After"))
-	}
-	core := h.post(t, fmt.Sprintf("/%s/submit-core/amd64/machine", crash.NewOopsID(today)), text("core"))
-	if core.status != http.StatusServiceUnavailable {
-		t.Errorf("core: got %d %q, want 503", core.status, core.text)
 	}
 }
 

@@ -61,18 +61,6 @@ func readReply(t *testing.T, in *bufio.Reader) reply {
 	return reply{res.StatusCode, string(text), res.Header}
 }
 
-func TestWireDoubleSlash(t *testing.T) {
-	t.Parallel()
-	h := start(t, nil)
-	conn, in := h.dial(t)
-	document := crashtest.Native().BSON()
-	write(t, conn, append([]byte(head("//machine", len(document))), document...))
-	id := readReply(t, in).stored(t)
-	if r := h.report(t, id); r.System != "machine" {
-		t.Errorf("got machine %q", r.System)
-	}
-}
-
 // TestWireExpect sends a body over 1 MiB as libcurl does.
 func TestWireExpect(t *testing.T) {
 	t.Parallel()
@@ -162,13 +150,6 @@ func TestWireMalformedChunks(t *testing.T) {
 			t.Errorf("%s: got %d %q, want %d and a message", name, got.status, got.text, c.status)
 		}
 	}
-}
-
-func TestWireChunked(t *testing.T) {
-	t.Parallel()
-	h := start(t, nil)
-	document := crashtest.Native(crashtest.Set("ProcMaps", strings.Repeat("y", 300_000))).BSON()
-	h.post(t, "/machine", io.MultiReader(bytes.NewReader(document))).stored(t) // the client does not know the length
 }
 
 // TestWireLimit checks that a report of exactly the size limit is accepted, but not one byte more.

@@ -247,15 +247,19 @@ func (s *Pages) StartOpenID(w http.ResponseWriter, r *http.Request) error {
 	if s.openid == nil {
 		return errNotConfigured()
 	}
-	teams, err := s.People.GrantedGroups(r.Context(), crash.SourceLaunchpad)
-	if err != nil {
+	return s.leaveToOpenID(w, r, attempt{Source: crash.SourceLaunchpad})
+}
+
+// leaveToOpenID begins an attempt and sends the browser to the OpenID provider.
+func (s *Pages) leaveToOpenID(w http.ResponseWriter, r *http.Request, a attempt) error {
+	var err error
+	if a.Groups, err = s.People.GrantedGroups(r.Context(), crash.SourceLaunchpad); err != nil {
 		return err
 	}
-	a := attempt{Source: crash.SourceLaunchpad, Groups: teams}
 	if err := s.begin(r, &a); err != nil {
 		return err
 	}
-	return s.leave(w, r, s.web.Config.OpenID.Name, s.openid.Begin(a.State, teams))
+	return s.leave(w, r, s.web.Config.OpenID.Name, s.openid.Begin(a.State, a.Groups))
 }
 
 // FinishOpenID signs in a person whom the OpenID provider has sent back.
@@ -406,14 +410,7 @@ func (s *Pages) StartLink(w http.ResponseWriter, r *http.Request) error {
 	}
 	a := attempt{Source: source, Link: web.CurrentUser(r).ID}
 	if source == crash.SourceLaunchpad {
-		var err error
-		if a.Groups, err = s.People.GrantedGroups(r.Context(), source); err != nil {
-			return err
-		}
-		if err := s.begin(r, &a); err != nil {
-			return err
-		}
-		return s.leave(w, r, s.web.Config.OpenID.Name, s.openid.Begin(a.State, a.Groups))
+		return s.leaveToOpenID(w, r, a)
 	}
 	return s.leaveToOIDC(w, r, a)
 }
