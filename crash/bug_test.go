@@ -12,6 +12,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/apport"
 	"mishap/crash/crashtest"
+	"mishap/crash/errtest"
 )
 
 // task returns a task of a bug. In these tests, "New" is the only incomplete status.
@@ -191,9 +192,7 @@ func TestDuplicateKeyAcrossForms(t *testing.T) {
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".crash")
 		in, err := os.Open(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, err)
 		defer in.Close() //nolint:errcheck // only read
 		fields, _, err := apport.Read(in, apport.Limits{})
 		if err != nil {
@@ -202,13 +201,9 @@ func TestDuplicateKeyAcrossForms(t *testing.T) {
 		want, _ := crash.DuplicateKey("m", fields)
 		for _, form := range []string{"modern", "v0133"} {
 			body, err := os.ReadFile(filepath.Join("whoopsie", "testdata", name+"."+form+".bson"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			errtest.None(t, err)
 			sent, err := crashtest.Decode(body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			errtest.None(t, err)
 			compared++
 			got, former := crash.DuplicateKey("m", sent)
 			// Without OopsText, nothing distinguishes this oops from another one in the same

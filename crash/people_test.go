@@ -12,6 +12,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/crash/errtest"
 	"mishap/crash/grouping"
 )
 
@@ -92,9 +93,7 @@ func TestOldScopes(t *testing.T) {
 func TestNextDigest(t *testing.T) {
 	t.Parallel()
 	berlin, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	for hour := range 24 {
 		s := crash.MailSettings{Mode: crash.MailDaily, Hour: hour, Zone: "Europe/Berlin"}
 		for _, month := range []time.Month{time.March, time.October} {
@@ -263,13 +262,9 @@ func TestConditionAsJSON(t *testing.T) {
 		term(crash.TermFrom, "1:2.0~rc1-1"),
 	} {
 		b, err := json.Marshal(want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, err)
 		var got crash.Condition
-		if err := json.Unmarshal(b, &got); err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, json.Unmarshal(b, &got))
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", b, diff)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/errtest"
 )
 
 func day(s string) time.Time {
@@ -112,9 +113,7 @@ func TestReadReleases(t *testing.T) {
 	t.Parallel()
 	table, err := crash.ReadReleases(strings.NewReader(releaseHeader+
 		"30.04 LTS,Zesty,zz,2029-10-01,2030-04-01,2035-05-31\n"), strings.NewReader(releaseHeader+trixieLine))
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	if got := table.Codename("Ubuntu 30.04"); got != "zz" {
 		t.Errorf("got codename %q, want zz", got)
 	}
@@ -133,9 +132,7 @@ func TestReleaseDataOfMachine(t *testing.T) {
 	newer, err := built.With("Ubuntu", strings.NewReader(releaseHeader+
 		"26.04 LTS,Resolute,resolute,2025-10-09,2026-04-23,2040-01-01\n30.04 "+
 		"LTS,Zesty,zz,2029-10-01,2030-04-01,2035-05-31\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	for release, want := range map[crash.Release]string{"Ubuntu 30.04": "zz", "Ubuntu 24.04": "noble",
 		"Debian 13": "trixie"} {
 		if got := newer.Codename(release); got != want {

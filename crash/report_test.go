@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"mishap/crash/errtest"
 )
 
 // TestInFolder adds files to a folder while others remove it as soon as it is empty. Each file gets there.
@@ -46,9 +48,7 @@ func TestInFolderErrors(t *testing.T) {
 		t.Errorf("got %v, want the error of a file that is always missing", err)
 	}
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, os.WriteFile(file, nil, 0o600))
 	if err := InFolder(file, func() error { return nil }); err == nil {
 		t.Error("a file in the place of the folder: got no error")
 	}

@@ -20,6 +20,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/apport"
 	"mishap/crash/crashtest"
+	"mishap/crash/errtest"
 )
 
 func read(t *testing.T, text string, lim apport.Limits) (crash.Fields, []apport.Binary, error) {
@@ -91,9 +92,7 @@ func TestReadCompressedValues(t *testing.T) {
 		"Long: base64\n"+pack(strings.Repeat("y", 5000))+"VmCore: base64\n"+pack("v")+"Data: base64\n"+pack("\x00\x01")+
 		"Z: 1\n",
 		apport.Limits{Text: 4096, Decompressed: 10_000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	if diff := cmp.Diff(crash.Fields{"Small": "text\n", "Z": "1"}, fields); diff != "" {
 		t.Errorf("fields (-want +got):\n%s", diff)
 	}
@@ -149,9 +148,7 @@ func TestReadBrokenReader(t *testing.T) {
 func roundTrip(t *testing.T, fields crash.Fields) {
 	t.Helper()
 	var file bytes.Buffer
-	if err := apport.Write(&file, fields); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, apport.Write(&file, fields))
 	got, binary, err := apport.Read(bytes.NewReader(file.Bytes()), apport.Limits{})
 	if err != nil || binary != nil {
 		t.Fatalf("got %v, %v from\n%s", binary, err, file.Bytes())
@@ -284,9 +281,7 @@ func TestOpenCore(t *testing.T) {
 			t.Errorf("%s: got %v, %v; want it listed", name, binary, err)
 		}
 		core, err := apport.OpenCore(strings.NewReader(report))
-		if err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, err)
 		if got, err := io.ReadAll(core); err != nil || strings.TrimSpace(string(got)) != strings.TrimSpace(text) {
 			t.Errorf("%s: got %q, %v; want %q", name, got, err, text)
 		}
@@ -325,9 +320,7 @@ func ours(t *testing.T, want map[string]any) (crash.Fields, []apport.Binary) {
 			}
 		case map[string]any:
 			data, err := base64.StdEncoding.DecodeString(v["bytes_b64"].(string))
-			if err != nil {
-				t.Fatal(err)
-			}
+			errtest.None(t, err)
 			if !bytes.Contains(data, []byte{0}) {
 				fields[name] = strings.ToValidUTF8(string(data), "\uFFFD")
 				continue
@@ -344,12 +337,8 @@ func TestParseVectors(t *testing.T) {
 	t.Parallel()
 	var vectors []parseVector
 	data, err := os.ReadFile(filepath.Join("testdata", "crash_file_parse.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(data, &vectors); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
+	errtest.None(t, json.Unmarshal(data, &vectors))
 	if len(vectors) != 33 {
 		t.Fatalf("got %d cases, want 33", len(vectors))
 	}
@@ -406,12 +395,8 @@ func TestCrashes(t *testing.T) {
 		Error              string `json:"apport_load_error"`
 	}
 	data, err := os.ReadFile(filepath.Join("testdata", "crashes", "manifest.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(data, &manifest); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
+	errtest.None(t, json.Unmarshal(data, &manifest))
 	if len(manifest) != 14 {
 		t.Fatalf("got %d reports, want 14", len(manifest))
 	}
@@ -419,9 +404,7 @@ func TestCrashes(t *testing.T) {
 		t.Run(filepath.Base(m.File), func(t *testing.T) {
 			t.Parallel()
 			content, err := os.ReadFile(filepath.Join("testdata", m.File))
-			if err != nil {
-				t.Fatal(err)
-			}
+			errtest.None(t, err)
 			fields, binary, err := apport.Read(bytes.NewReader(content), apport.Limits{})
 			if m.Error != "" {
 				if want := "Line 3 has no colon between the key and its value, so this is no .crash file."; err == nil ||
@@ -430,9 +413,7 @@ func TestCrashes(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			errtest.None(t, err)
 			if got := len(binary) == 1 && binary[0].Name == "CoreDump" && binary[0].Size > 0; got != (m.Core != "") {
 				t.Errorf("binary values: got %v, want a core: %v", binary, m.Core != "")
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mishap/crash/audit"
+	"mishap/crash/errtest"
 )
 
 // TestActionsHaveWords looks for the actions that the source code names, because recording an action
@@ -35,9 +36,7 @@ func TestActionsHaveWords(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	if found < 50 {
 		t.Errorf("got %d actions in the source code, want at least 50", found)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/blobs/blobstest"
+	"mishap/crash/errtest"
 )
 
 // behaves checks that a store does what both kinds of stores do.
@@ -39,9 +40,7 @@ func TestFolder(t *testing.T) {
 	behaves(t, func(t *testing.T) Store {
 		t.Helper()
 		s, err := OpenFolder(t.TempDir())
-		if err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, err)
 		return s
 	})
 }
@@ -57,31 +56,23 @@ func TestMoreBucket(t *testing.T) {
 func bucket(t *testing.T, address string, secret crash.Secret) *Bucket {
 	t.Helper()
 	l, err := ParseLocation("s3://mishap/some/prefix?endpoint=http://" + address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	b, err := openBucket(l, blobstest.AccessKey, secret, 2*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	return b
 }
 
 func put(t *testing.T, s Store, key, content string) bool {
 	t.Helper()
 	fresh, err := s.Put(t.Context(), key, strings.NewReader(content), int64(len(content)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	return fresh
 }
 
 func get(t *testing.T, s Store, key string, from, n int64) string {
 	t.Helper()
 	r, err := s.Open(t.Context(), key, from, n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	b, err := io.ReadAll(r)
 	if err = errors.Join(err, r.Close()); err != nil {
 		t.Fatal(err)
@@ -93,9 +84,7 @@ func keys(t *testing.T, s Store, prefix string) []string {
 	t.Helper()
 	var all []string
 	for info, err := range s.List(t.Context(), prefix) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, err)
 		all = append(all, info.Key)
 	}
 	return all
@@ -249,9 +238,7 @@ func TestMoreUnavailable(t *testing.T) {
 func TestSilentServer(t *testing.T) {
 	t.Parallel()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	defer l.Close() //nolint:errcheck // the end of the test
 	go func() {
 		for {
@@ -261,13 +248,9 @@ func TestSilentServer(t *testing.T) {
 		}
 	}()
 	location, err := ParseLocation("s3://mishap?endpoint=http://" + l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	b, err := openBucket(location, "a", "b", 100*time.Millisecond)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	if _, err := b.Stat(t.Context(), "one"); !errors.Is(err, crash.Unavailable) {
 		t.Errorf("got %v", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/apport"
 	"mishap/crash/crashtest"
+	"mishap/crash/errtest"
 	"mishap/crash/grouping"
 )
 
@@ -52,9 +53,7 @@ func samples(t *testing.T) map[string]crash.Fields {
 	}
 	for _, path := range paths {
 		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, err)
 		if fields, _, err := apport.Read(bytes.NewReader(data), apport.Limits{}); err == nil { // one is broken
 			reports[path] = fields
 		}

@@ -10,6 +10,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/crash/errtest"
 	"mishap/crash/grouping"
 )
 
@@ -244,9 +245,7 @@ func TestLinkTemplates(t *testing.T) {
 	t.Parallel()
 	links, err := grouping.ParseLinkTemplates(grouping.DefaultSourceLinks +
 		" Ubuntu 24.04 https://x.example/{codename}/{source}/{file}?v={version}&l={line}")
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	place := grouping.SourcePlace{Package: "g++-4", Version: "1:2.0~rc1-1", File: "src/a b#.c", Line: 7}
 	for release, want := range map[crash.Release]string{
 		"Debian 13":        "https://sources.debian.org/src/g++-4/1:2.0~rc1-1/src/a%20b%23.c#L7",

@@ -15,6 +15,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/apport"
 	"mishap/crash/crashtest"
+	"mishap/crash/errtest"
 	"mishap/crash/grouping"
 )
 
@@ -37,9 +38,7 @@ type groupReport struct {
 func readGroupCases(t *testing.T, path string) []groupCase {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	var cases []groupCase
 	for i, text := range strings.Split("\n"+string(data), "\n=== ") {
 		if i == 0 {
@@ -320,12 +319,8 @@ func TestStacktraceTopVectors(t *testing.T) {
 func readVectors[T any](t *testing.T, name string, into *[]T, n int) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(data, into); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
+	errtest.None(t, json.Unmarshal(data, into))
 	if len(*into) != n {
 		t.Fatalf("%s: got %d cases, want %d", name, len(*into), n)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/dpkg"
+	"mishap/crash/errtest"
 	"mishap/crash/index"
 )
 
@@ -134,9 +135,7 @@ func TestMatch(t *testing.T) {
 func TestNarrow(t *testing.T) {
 	t.Parallel()
 	q, err := index.ParseQuery(`release:"Ubuntu 24.04" arch:arm64 version:5.9-4 since:2026-11-01 until:2026-11-20 zsh`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	day := func(n int) index.Day { return index.DayOf(time.Date(2026, 11, n, 0, 0, 0, 0, time.UTC)) }
 	got := q.Narrow(index.Filter{Since: day(3), Until: day(30), Package: "kept"})
 	want := index.Filter{Since: day(1), Until: day(20), Package: "kept", Release: "Ubuntu 24.04", Architecture: "arm64",
@@ -145,9 +144,7 @@ func TestNarrow(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	plain, err := index.ParseQuery("zsh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	if want.Query = "zsh"; plain.HasDays() || plain.Narrow(got) != want {
 		t.Errorf("a query without such terms: got %+v, want %+v", plain.Narrow(got), want)
 	}
@@ -313,9 +310,7 @@ func TestNarrowMuted(t *testing.T) {
 		"is:muted": index.MutedShown, "tidewatch (is:open OR -is:MUTED)": index.MutedShown,
 	} {
 		q, err := index.ParseQuery(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, err)
 		if got := q.Narrow(index.Filter{Muted: index.MutedHidden}).Muted; got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
@@ -381,9 +376,7 @@ func TestPeople(t *testing.T) {
 func TestMeIsAPerson(t *testing.T) {
 	t.Parallel()
 	q, err := index.ParseQuery("assignee:me")
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	anna, bob := q.For([]string{"anna"}).Narrow(index.Filter{}), q.For([]string{"bob"}).Narrow(index.Filter{})
 	if !q.Personal() || anna.Query == bob.Query {
 		t.Errorf("both lists have the key %q", anna.Query)

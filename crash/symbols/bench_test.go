@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/errtest"
 	"mishap/crash/grouping"
 	"mishap/crash/symbols"
 	"mishap/crash/symbols/sandbox"
@@ -121,9 +122,7 @@ func benchmarkAddresses(b *testing.B, s bench) {
 	n, report := s.namer(b, buildsIn(b, core)), addressReport(b, "tidewatch")
 	name := func() symbols.Result {
 		r, err := n.Name(b.Context(), report)
-		if err != nil {
-			b.Fatal(err)
-		}
+		errtest.None(b, err)
 		return r
 	}
 	places, began := 0, time.Now()
@@ -147,15 +146,11 @@ func benchmarkSandbox(b *testing.B) {
 	var plain, confined time.Duration
 	for b.Loop() {
 		began := time.Now()
-		if err := exec.CommandContext(b.Context(), program).Run(); err != nil {
-			b.Fatal(err)
-		}
+		errtest.None(b, exec.CommandContext(b.Context(), program).Run())
 		plain += time.Since(began)
 		began = time.Now()
 		p, err := sandbox.Start(b.Context(), sandbox.Command{Program: program, Dir: dir, Memory: 4 << 30, CPU: time.Minute})
-		if err != nil {
-			b.Fatal(err)
-		}
+		errtest.None(b, err)
 		var out bytes.Buffer
 		if _, err := out.ReadFrom(p.Out); err != nil {
 			b.Fatal(err)

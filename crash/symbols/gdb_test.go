@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
+	"mishap/crash/errtest"
 	"mishap/crash/sizetest"
 	"mishap/crash/symbols/symboltest"
 )
@@ -76,9 +77,7 @@ func TestNoScripts(t *testing.T) {
 	t.Parallel()
 	dir := symboltest.Programs(t)
 	program, err := FindDebugger("amd64")
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	out, err := exec.CommandContext(t.Context(), program, "-nx", "-batch", "-ex", "python print(6*7)").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "42") {
 		t.Fatalf("this gdb has no Python, so the test proves nothing; install gdb instead of gdb-minimal: %v\n%s", err, out)
@@ -86,18 +85,14 @@ func TestNoScripts(t *testing.T) {
 	work := t.TempDir()
 	for from, to := range map[string]string{"original/scripted": "m0", "cores/scripted.core": "core"} {
 		content := symboltest.Read(t, filepath.Join(dir, from))
-		if err := os.WriteFile(filepath.Join(work, to), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, os.WriteFile(filepath.Join(work, to), content, 0o600))
 	}
 	beside, start, inside := filepath.Join(work, "beside"), filepath.Join(work, "start"),
 		filepath.Join(dir, "trace-of-script")
 	for name, script := range map[string]string{
 		"m0-gdb.py": "open('" + beside + "', 'w')\n", ".gdbinit": "shell touch " + start + "\n",
 	} {
-		if err := os.WriteFile(filepath.Join(work, name), []byte(script), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, os.WriteFile(filepath.Join(work, name), []byte(script), 0o600))
 	}
 	ran := func(args ...string) (names []string) {
 		t.Helper()
@@ -141,15 +136,11 @@ func newNamer(t *testing.T) (*gdbNamer, string) {
 	t.Helper()
 	symboltest.Programs(t) // needs gdb
 	program, err := FindDebugger("amd64")
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	dir := symboltest.TempDir(t)
 	n, err := startNamer(t.Context(), gdbRequest{Program: program, Dir: dir, Debug: "debug", Memory: 4 << 30,
 		Time: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	t.Cleanup(n.Close)
 	return n, dir
 }
@@ -157,18 +148,14 @@ func newNamer(t *testing.T) (*gdbNamer, string) {
 // give places a file in the folder of a Namer.
 func give(t *testing.T, dir, name string, content []byte) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, os.WriteFile(filepath.Join(dir, name), content, 0o644))
 }
 
 // randomPlaces returns random addresses of the code of a program.
 func randomPlaces(t *testing.T, original, name string, n int) []gdbPlace {
 	t.Helper()
 	f, err := elf.Open(original)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	defer f.Close() //nolint:errcheck // only read
 	text, random := f.Section(".text"), rand.New(rand.NewPCG(1, uint64(n)))
 	places := make([]gdbPlace, n)
@@ -274,9 +261,7 @@ func TestAfterCall(t *testing.T) {
 		"90909000001fd6": {elf.EM_AARCH64: false},                   // br x0
 	} {
 		b, err := hex.DecodeString(code)
-		if err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, err)
 		for machine, want := range want {
 			if got, known := (gdbNamed{Code: b}).AfterCall(machine); got != want || !known {
 				t.Errorf("%s on %s: got %t, %t; want %t", code, machine, got, known, want)

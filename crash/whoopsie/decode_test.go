@@ -26,6 +26,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/compressed"
 	"mishap/crash/crashtest"
+	"mishap/crash/errtest"
 	"mishap/crash/grouping"
 )
 
@@ -96,13 +97,9 @@ func TestDecodeOtherKinds(t *testing.T) {
 		{Key: "Min", Value: bson.MinKey{}}, {Key: "Max", Value: bson.MaxKey{}},
 		{Key: "Package", Value: "tidewatch 1"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	got, err := crashtest.Decode(body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	want := crash.Fields{
 		"Int32": "-7", "Int64": "1099511627776", "Double": "1.5", "True": "true", "False": "false",
 		"Date": "Tue Nov  3 04:05:06 2026",
@@ -188,17 +185,13 @@ func TestDecodeCompressed(t *testing.T) {
 	want := crash.Fields{"Traceback": "Traceback (most recent call last):\nwörld", "Cut": wire[:60], "Binary": data,
 		"NotPacked": "eJwe all like eJ", "UnderVolt": "eJwe"}
 	got, err := crashtest.Decode(doc(sent...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("fields (-want +got):\n%s", diff)
 	}
 	// A bomb stays compressed, and so do the fields after it, because it has used up the limit.
 	got, err = crashtest.Decode(doc(append(sent, text("Bomb", bomb))...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	want["Bomb"], want["Traceback"] = bomb, wire
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("fields with a bomb (-want +got):\n%s", diff)
@@ -259,18 +252,14 @@ func samples(t *testing.T) []sample {
 	t.Helper()
 	var all []sample
 	data := read(t, "manifest.json")
-	if err := json.Unmarshal(data, &all); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, json.Unmarshal(data, &all))
 	return all
 }
 
 func read(t testing.TB, path string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", filepath.Base(path)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	return data
 }
 
@@ -305,9 +294,7 @@ func TestSamples(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				fields, err := crashtest.Decode(read(t, path))
-				if err != nil {
-					t.Fatal(err)
-				}
+				errtest.None(t, err)
 				if path == s.Old {
 					if diff := cmp.Diff(s.OldFields, slices.Sorted(maps.Keys(fields))); diff != "" {
 						t.Errorf("fields (-want +got):\n%s", diff)
@@ -367,9 +354,7 @@ func TestAgainstReference(t *testing.T) {
 	for _, file := range glob(t, "*.bson") {
 		body := read(t, file)
 		var want map[string]string
-		if err := bson.Unmarshal(body, &want); err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, bson.Unmarshal(body, &want))
 		got, err := crashtest.Decode(body)
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)
@@ -416,9 +401,7 @@ func TestCores(t *testing.T) {
 func glob(t testing.TB, pattern string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", pattern))
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	return files
 }
 

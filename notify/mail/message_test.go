@@ -9,6 +9,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/crash/errtest"
 	"mishap/notify/mail"
 )
 
@@ -90,9 +91,7 @@ func TestConfirm(t *testing.T) {
 	p := newPost(t)
 	ada, eve := p.reader("ada", nil), p.reader("eve", nil)
 	ask := func(user int64, address string) error { return p.store.AskForMailAddress(t.Context(), user, address) }
-	if err := ask(ada, "new@example.org"); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, ask(ada, "new@example.org"))
 	m := p.mailer(p.store)
 	p.round(m)
 	mails := p.server.Mails()

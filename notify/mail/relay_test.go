@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"mishap/crash"
+	"mishap/crash/errtest"
 	"mishap/db/dbtest"
 	"mishap/db/people"
 	mishapmail "mishap/notify/mail"
@@ -26,9 +27,7 @@ import (
 func certificate(t *testing.T, change func(*x509.Certificate)) (*tls.Config, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	c := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-48 * time.Hour),
 		NotAfter: time.Now().Add(48 * time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true,
 		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
@@ -37,13 +36,9 @@ func certificate(t *testing.T, change func(*x509.Certificate)) (*tls.Config, *x5
 		change(c)
 	}
 	der, err := x509.CreateCertificate(rand.Reader, c, c, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	parsed, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	roots := x509.NewCertPool()
 	roots.AddCert(parsed)
 	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}, roots
@@ -165,26 +160,18 @@ func checkRelay(t *testing.T, p *post, o mailtest.Options, scheme, mode, passwor
 		address = relayUser + ":" + strings.ReplaceAll(password, " ", "%20") + "@" + address
 	}
 	relay, err := mishapmail.ParseRelay(scheme+"://"+address, mode)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	change(relay)
 	m, err := mishapmail.New(mishapmail.Config{Relay: relay, From: "crashes@example.org", BaseURL: base,
 		Log: dbtest.Log(t),
 		Now: time.Now, Registerer: prometheus.NewRegistry()}, p.store)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	name := rand.Text() // one person may send only some tests
 	dbtest.AddUser(t, p.store.Store, name, crash.RoleAdmin, "correct horse battery")
 	user, err := people.New(p.store.Store).ByName(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	got, err := m.Test(t.Context(), user.ID, "ada@example.org")
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	t.Logf("the person reads: %s", got.Reply)
 	success := want == "Ok"
 	if (got.State == crash.MailSent) != success || success && len(server.Mails()) != 1 ||

@@ -21,6 +21,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/crash/errtest"
 	"mishap/crash/grouping"
 	"mishap/crash/intake"
 	"mishap/db"
@@ -115,9 +116,7 @@ func TestSummary(t *testing.T) {
 func (p *post) states() map[crash.MailState]int {
 	p.t.Helper()
 	mails, err := p.store.Mails(p.t.Context(), "", 0, 0, 1000)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	errtest.None(p.t, err)
 	states := map[crash.MailState]int{}
 	for _, m := range mails {
 		states[m.State]++
@@ -205,9 +204,7 @@ func TestGivesUp(t *testing.T) {
 		t.Fatalf("got %v, %v, want one mail with few attempts", mails, err)
 	}
 	p.server.OnRcpt(nil)
-	if err := p.store.RetryMail(t.Context(), mails[0].ID); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, p.store.RetryMail(t.Context(), mails[0].ID))
 	p.round(m)
 	if got := p.states(); got[crash.MailSent] != 1 {
 		t.Errorf("sent again by hand: got %v, want it sent", got)
@@ -254,9 +251,7 @@ func TestDeadInstance(t *testing.T) {
 	p.publish(event(1, crash.EventNew), p.reader("ada", nil))
 	dying := dbtest.OpenConfig(t, db.Config{URL: p.url, Now: p.clock})
 	first := events.New(dying)
-	if err := first.PlanMails(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, first.PlanMails(t.Context()))
 	if _, _, err := first.ClaimMail(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -297,16 +292,12 @@ func TestWithoutMail(t *testing.T) {
 	if n := len(p.server.Mails()); n != 1 {
 		t.Errorf("started again: got %d mails, want 1", n)
 	}
-	if err := p.store.Unsubscribe(t.Context(), ada); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, p.store.Unsubscribe(t.Context(), ada))
 	p.publish(event(2, crash.EventNew), ada)
 	p.round(m)
 	none, err := mishapmail.New(mishapmail.Config{BaseURL: base, Log: dbtest.Log(t), Now: p.clock,
 		Registerer: prometheus.NewRegistry()}, p.store)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	dbtest.Exec(t, p.url, `update mail_settings set mode = 'immediate'`)
 	p.publish(event(3, crash.EventNew), ada)
 	p.round(none)
@@ -403,45 +394,33 @@ func (p *post) open() *events.Store {
 func (p *post) mailer(s *events.Store) *mishapmail.Mailer {
 	p.t.Helper()
 	relay, err := mishapmail.ParseRelay(p.server.URL, "off")
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	errtest.None(p.t, err)
 	m, err := mishapmail.New(mishapmail.Config{
 		Relay: relay, From: "mishap <crashes@example.org>", BaseURL: base, Timeout: 300 * time.Millisecond,
 		Log: dbtest.Log(p.t), Now: p.clock, Registerer: prometheus.NewRegistry(),
 	}, s)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	errtest.None(p.t, err)
 	return m
 }
 
 // round runs a round of a mailer.
 func (p *post) round(m *mishapmail.Mailer) {
 	p.t.Helper()
-	if err := m.Round(p.t.Context()); err != nil {
-		p.t.Fatal(err)
-	}
+	errtest.None(p.t, m.Round(p.t.Context()))
 }
 
 // reader adds an account with a confirmed address, and changes its settings.
 func (p *post) reader(name string, change func(*crash.MailSettings)) int64 {
 	p.t.Helper()
 	user, err := people.New(p.store.Store).Add(p.t.Context(), "", name, crash.RoleTriager, "correct horse battery")
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	errtest.None(p.t, err)
 	dbtest.Exec(p.t, p.url, `insert into mail_settings (user_id, address, confirmed) values ($1, $2, now())`,
 		user.ID, name+"@example.org")
 	if change != nil {
 		s, err := p.store.MailSettings(p.t.Context(), user.ID)
-		if err != nil {
-			p.t.Fatal(err)
-		}
+		errtest.None(p.t, err)
 		change(&s)
-		if err := p.store.SaveMailSettings(p.t.Context(), s); err != nil {
-			p.t.Fatal(err)
-		}
+		errtest.None(p.t, p.store.SaveMailSettings(p.t.Context(), s))
 	}
 	return user.ID
 }
@@ -457,9 +436,7 @@ func (p *post) publish(e crash.Event, people ...int64) {
 		_, err := p.store.Publish(p.t.Context(), tx, e, to)
 		return err
 	})
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	errtest.None(p.t, err)
 }
 
 // event returns an event about the problem with this number.
@@ -493,18 +470,14 @@ func open(t *testing.T, m mailtest.Mail) opened {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, err)
 		want := []string{"text/plain; charset=UTF-8", "text/html; charset=UTF-8"}[len(parts)]
 		if got := part.Header.Get("Content-Type"); got != want || part.Header.Get("Content-Transfer-Encoding") !=
 			"quoted-printable" {
 			t.Errorf("part %d: got %v, want %q", len(parts), part.Header, want)
 		}
 		text, err := io.ReadAll(quotedprintable.NewReader(part))
-		if err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, err)
 		parts = append(parts, strings.ReplaceAll(string(text), "\r\n", "\n"))
 	}
 	if len(parts) != 2 {
@@ -542,9 +515,7 @@ func (p *post) embargo(id crash.BucketID, set bool) {
 	} else {
 		err = s.Lift(p.t.Context(), id, crash.MarkEmbargo, "eve")
 	}
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	errtest.None(p.t, err)
 }
 
 // TestEmbargo checks that mails about an embargoed problem wait, whether their notices wait, are in a

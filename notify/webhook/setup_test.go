@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/errtest"
 	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/db/events"
@@ -164,6 +165,23 @@ func (f *fixture) add(e crash.Endpoint) crash.Endpoint {
 	return e
 }
 
+// hook adds a webhook of a receiver.
+func (f *fixture) hook(r *receiver) crash.Endpoint {
+	f.t.Helper()
+	return f.add(crash.Endpoint{Address: crash.Secret(r.URL)})
+}
+
+// sends runs a round and returns the requests that the receiver got, of which there must be n.
+func (f *fixture) sends(r *receiver, n int) []received {
+	f.t.Helper()
+	f.round()
+	got := r.got()
+	if len(got) != n {
+		f.t.Fatalf("got %d requests, want %d", len(got), n)
+	}
+	return got
+}
+
 // publish publishes new events for endpoints.
 func (f *fixture) publish(n int, endpoints ...crash.Endpoint) {
 	f.t.Helper()
@@ -180,18 +198,14 @@ func (f *fixture) publish(n int, endpoints ...crash.Endpoint) {
 			}, to)
 			return err
 		})
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		errtest.None(f.t, err)
 	}
 }
 
 // round runs a round of the worker and waits for its requests.
 func (f *fixture) round() {
 	f.t.Helper()
-	if err := f.worker.Round(f.t.Context()); err != nil {
-		f.t.Fatal(err)
-	}
+	errtest.None(f.t, f.worker.Round(f.t.Context()))
 	f.worker.Wait()
 }
 
@@ -199,9 +213,7 @@ func (f *fixture) round() {
 func (f *fixture) endpoint(id int64) crash.Endpoint {
 	f.t.Helper()
 	e, err := f.store.Endpoint(f.t.Context(), id)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	errtest.None(f.t, err)
 	return e
 }
 
@@ -209,9 +221,7 @@ func (f *fixture) endpoint(id int64) crash.Endpoint {
 func (f *fixture) deliveries(id int64) []crash.Delivery {
 	f.t.Helper()
 	list, err := f.store.Deliveries(f.t.Context(), events.DeliveryFilter{Endpoint: id, Limit: 1000})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	errtest.None(f.t, err)
 	slices.Reverse(list)
 	return list
 }
@@ -220,8 +230,6 @@ func (f *fixture) deliveries(id int64) []crash.Delivery {
 func (f *fixture) attempts(d crash.Delivery) []crash.DeliveryAttempt {
 	f.t.Helper()
 	_, attempts, err := f.store.Delivery(f.t.Context(), d.Endpoint, d.ID)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	errtest.None(f.t, err)
 	return attempts
 }

@@ -18,6 +18,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"mishap/crash"
+	"mishap/crash/errtest"
 	"mishap/db/dbtest"
 	"mishap/db/people"
 	"mishap/db/problems"
@@ -28,9 +29,7 @@ import (
 func signatureOf(t *testing.T, secret crash.Secret, r received) string {
 	t.Helper()
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(string(secret), "whsec_"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(r.Header.Get("webhook-id") + "." + r.Header.Get("webhook-timestamp") + "." + r.Body))
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
@@ -49,9 +48,7 @@ func TestDeliver(t *testing.T) {
 		t.Fatalf("got %+v, want one request", got)
 	}
 	verifier, err := standardwebhooks.NewWebhook(string(to.Secret))
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	if err := verifier.VerifyIgnoringTimestamp([]byte(got[0].Body), got[0].Header); err != nil {
 		t.Error(err)
 	}
@@ -69,9 +66,7 @@ func TestDeliver(t *testing.T) {
 		Timestamp time.Time
 		Data      struct{ Title, Text, Package, Release, Version, URL string }
 	}
-	if err := json.Unmarshal([]byte(got[0].Body), &body); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, json.Unmarshal([]byte(got[0].Body), &body))
 	if body.Type != "problem.new" || !body.Timestamp.Equal(f.clock.Now()) || body.Data.Package != "zsh" ||
 		body.Data.Text != "It is new." || body.Data.URL != "https://crashes.example.com/package/zsh" {
 		t.Errorf("got %s", got[0].Body)
@@ -90,10 +85,7 @@ func TestDeliver(t *testing.T) {
 		e.Secret != to.Secret {
 		t.Errorf("the secrets differ: %v", err)
 	}
-	f.round()
-	if got := r.got(); len(got) != 0 {
-		t.Errorf("got %d requests after the success, want none", len(got))
-	}
+	f.sends(r, 0)
 }
 
 // TestSchedule checks that a delivery is tried ten times with the same id and body, and that the
@@ -113,21 +105,13 @@ func TestSchedule(t *testing.T) {
 	f.publish(1, to)
 	r.answers(status(http.StatusInternalServerError))
 	var all []received
-	for i, delay := range webhook.Schedule {
+	for _, delay := range webhook.Schedule {
 		if delay > 0 {
 			f.clock.add(delay - time.Second)
-			f.round()
-			if got := r.got(); len(got) != 0 {
-				t.Fatalf("attempt %d: came before its time", i)
-			}
+			f.sends(r, 0)
 			f.clock.add(time.Second)
 		}
-		f.round()
-		got := r.got()
-		if len(got) != 1 {
-			t.Fatalf("attempt %d: got %d requests, want 1", i, len(got))
-		}
-		all = append(all, got...)
+		all = append(all, f.sends(r, 1)...)
 	}
 	for _, one := range all {
 		if one.Header.Get("webhook-id") != all[0].Header.Get("webhook-id") || one.Body != all[0].Body {
@@ -158,16 +142,9 @@ func TestSchedule(t *testing.T) {
 
 	// A person switches it on and sends the delivery again, with the same id.
 	r.answers(nil)
-	if err := f.store.EnableEndpoint(t.Context(), to.ID, "ada"); err != nil {
-		t.Fatal(err)
-	}
-	f.round()
-	if got := r.got(); len(got) != 0 {
-		t.Errorf("got %d requests, want none: the delivery has failed", len(got))
-	}
-	if err := f.store.SendAgain(t.Context(), to.ID, d.ID, "ada"); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, f.store.EnableEndpoint(t.Context(), to.ID, "ada"))
+	f.sends(r, 0)
+	errtest.None(t, f.store.SendAgain(t.Context(), to.ID, d.ID, "ada"))
 	f.round()
 	if got := r.got(); len(got) != 1 || got[0].Header.Get("webhook-id") != string(d.ID) || got[0].Body != all[0].Body {
 		t.Errorf("got %+v, want the delivery again", got)
@@ -182,15 +159,11 @@ func checkTold(t *testing.T, f *fixture, want ...int64) {
 	t.Helper()
 	rows, err := f.store.Pool.Query(t.Context(), `select n.user_id from notices as n join events as e on e.id = n.event_id
 		where e.kind = 'endpoint off' order by n.user_id`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	var got []int64
 	for rows.Next() {
 		var id int64
-		if err := rows.Scan(&id); err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, rows.Scan(&id))
 		got = append(got, id)
 	}
 	slices.Sort(want)
@@ -209,32 +182,22 @@ func TestGone(t *testing.T) {
 	for name, role := range map[string]crash.Role{"grace": crash.RoleAdmin, "linus": crash.RoleAdmin,
 		"ken": crash.RoleTriager} {
 		user, err := people.Add(t.Context(), "", name, role, "correct horse battery")
-		if err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, err)
 		if role == crash.RoleAdmin {
 			admins = append(admins, user.ID)
 		}
 	}
-	to := f.add(crash.Endpoint{Address: crash.Secret(r.URL)})
+	to := f.hook(r)
 	f.publish(2, to)
 	r.answers(status(http.StatusGone))
-	f.round()
-	if got := r.got(); len(got) != 1 {
-		t.Errorf("got %d requests, want 1", len(got))
-	}
+	f.sends(r, 1)
 	if e := f.endpoint(to.ID); e.Disabled.IsZero() || !strings.Contains(e.DisabledWhy, "410") || e.Waiting != 1 {
 		t.Errorf("got %+v, want it switched off", e)
 	}
 	checkTold(t, f, admins...)
 	r.answers(nil)
-	if err := f.store.EnableEndpoint(t.Context(), to.ID, "ada"); err != nil {
-		t.Fatal(err)
-	}
-	f.round()
-	if got := r.got(); len(got) != 1 {
-		t.Errorf("got %d requests after it was switched on, want the one that waited", len(got))
-	}
+	errtest.None(t, f.store.EnableEndpoint(t.Context(), to.ID, "ada"))
+	f.sends(r, 1)
 }
 
 // TestRetryAfter checks that an endpoint is left alone as long as it asks, for all its deliveries, but
@@ -255,7 +218,7 @@ func TestRetryAfter(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f, r := newFixture(t), newReceiver(t)
-			to := f.add(crash.Endpoint{Address: crash.Secret(r.URL)})
+			to := f.hook(r)
 			f.publish(3, to)
 			r.answers(func(w http.ResponseWriter, _ *http.Request) {
 				if tt.header != "" {
@@ -264,21 +227,12 @@ func TestRetryAfter(t *testing.T) {
 				w.WriteHeader(http.StatusTooManyRequests)
 				_, _ = w.Write([]byte(tt.body))
 			})
-			f.round()
-			if got := r.got(); len(got) != 1 {
-				t.Fatalf("got %d requests, want 1", len(got))
-			}
+			f.sends(r, 1)
 			f.clock.add(tt.want - time.Second)
-			f.round()
-			if got := r.got(); len(got) != 0 {
-				t.Errorf("got %d requests too early, want none", len(got))
-			}
+			f.sends(r, 0)
 			r.answers(nil)
 			f.clock.add(time.Second)
-			f.round()
-			if got := r.got(); len(got) != 3 {
-				t.Errorf("got %d requests, want all 3", len(got))
-			}
+			f.sends(r, 3)
 		})
 	}
 }
@@ -287,7 +241,7 @@ func TestRetryAfter(t *testing.T) {
 func TestPauseAfterFailures(t *testing.T) {
 	t.Parallel()
 	f, r := newFixture(t), newReceiver(t)
-	to := f.add(crash.Endpoint{Address: crash.Secret(r.URL)})
+	to := f.hook(r)
 	f.publish(30, to)
 	r.answers(status(http.StatusInternalServerError))
 	for range 20 {
@@ -314,22 +268,12 @@ func TestLimit(t *testing.T) {
 	f, r := newFixture(t), newReceiver(t)
 	to := f.add(crash.Endpoint{Address: crash.Secret(r.URL), PerMinute: 3})
 	f.publish(40, to)
-	f.round()
-	if got := r.got(); len(got) != 3 {
-		t.Fatalf("got %d requests in the first minute, want 3", len(got))
-	}
+	f.sends(r, 3)
 	f.clock.add(59 * time.Second)
-	f.round()
-	if got := r.got(); len(got) != 0 {
-		t.Fatalf("got %d more requests in the first minute, want none", len(got))
-	}
+	f.sends(r, 0)
 	f.publish(1, to)
 	f.clock.add(time.Second)
-	f.round()
-	got := r.got()
-	if len(got) != 1 {
-		t.Fatalf("got %d requests in the second minute, want one summary", len(got))
-	}
+	got := f.sends(r, 1)
 	var body struct {
 		Type string
 		Data struct {
@@ -337,9 +281,7 @@ func TestLimit(t *testing.T) {
 			Events      []struct{ Type, Title, URL string }
 		}
 	}
-	if err := json.Unmarshal([]byte(got[0].Body), &body); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, json.Unmarshal([]byte(got[0].Body), &body))
 	if body.Type != "summary" || body.Data.Title != "38 more events" || !strings.Contains(body.Data.Text, "38 × new") ||
 		len(body.Data.Events) != 20 || body.Data.Events[0].Type != "problem.new" || len(got[0].Body) > 20_000 {
 		t.Errorf("got %s", got[0].Body)
@@ -359,28 +301,18 @@ func TestLimit(t *testing.T) {
 func TestStop(t *testing.T) {
 	t.Parallel()
 	f, r := newFixture(t), newReceiver(t)
-	to := f.add(crash.Endpoint{Address: crash.Secret(r.URL)})
+	to := f.hook(r)
 	for range 2 { // a second stop changes nothing
-		if err := f.store.Stop(t.Context(), "grace"); err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, f.store.Stop(t.Context(), "grace"))
 	}
 	if stop, err := f.store.StopState(t.Context()); err != nil || stop.Person != "grace" ||
 		!stop.Stopped.Equal(f.clock.Now()) {
 		t.Errorf("got %+v, %v", stop, err)
 	}
 	f.publish(2, to)
-	f.round()
-	if got := r.got(); len(got) != 0 {
-		t.Errorf("got %d requests while stopped, want none", len(got))
-	}
-	if err := f.store.Resume(t.Context(), "ada"); err != nil {
-		t.Fatal(err)
-	}
-	f.round()
-	if got := r.got(); len(got) != 2 {
-		t.Errorf("got %d requests, want both", len(got))
-	}
+	f.sends(r, 0)
+	errtest.None(t, f.store.Resume(t.Context(), "ada"))
+	f.sends(r, 2)
 	if stop, err := f.store.StopState(t.Context()); err != nil || !stop.Stopped.IsZero() {
 		t.Errorf("got %+v, %v, want no stop", stop, err)
 	}
@@ -390,31 +322,25 @@ func TestStop(t *testing.T) {
 func TestRotation(t *testing.T) {
 	t.Parallel()
 	f, r := newFixture(t), newReceiver(t)
-	to := f.add(crash.Endpoint{Address: crash.Secret(r.URL)})
+	to := f.hook(r)
 	fresh := webhook.NewSecret()
-	if err := f.store.RotateSecret(t.Context(), to.ID, fresh, "ada"); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, f.store.RotateSecret(t.Context(), to.ID, fresh, "ada"))
 	f.publish(1, to)
-	f.round()
-	got := r.got()[0]
+	got := f.sends(r, 1)[0]
 	want := signatureOf(t, fresh, got) + " " + signatureOf(t, to.Secret, got)
 	if sent := got.Header.Get("webhook-signature"); sent != want {
 		t.Errorf("got %s, want %s", sent, want)
 	}
 	for _, secret := range []crash.Secret{fresh, to.Secret} {
 		verifier, err := standardwebhooks.NewWebhook(string(secret))
-		if err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, err)
 		if err := verifier.VerifyIgnoringTimestamp([]byte(got.Body), got.Header); err != nil {
 			t.Error(err)
 		}
 	}
 	f.clock.add(24 * time.Hour)
 	f.publish(1, to)
-	f.round()
-	got = r.got()[0]
+	got = f.sends(r, 1)[0]
 	if sent, want := got.Header.Get("webhook-signature"), signatureOf(t, fresh, got); sent != want {
 		t.Errorf("a day later: got %s, want %s", sent, want)
 	}
@@ -431,14 +357,8 @@ func TestMatrix(t *testing.T) {
 	r.answers(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"event_id":"$x"}`)) })
 	f.round()
 	d := f.deliveries(to.ID)[0]
-	if err := f.store.SendAgain(t.Context(), to.ID, d.ID, "ada"); err != nil {
-		t.Fatal(err)
-	}
-	f.round()
-	got := r.got()
-	if len(got) != 2 {
-		t.Fatalf("got %d requests, want 2", len(got))
-	}
+	errtest.None(t, f.store.SendAgain(t.Context(), to.ID, d.ID, "ada"))
+	got := f.sends(r, 2)
 	path := "/_matrix/client/v3/rooms/%21room:example.org/send/m.room.message/" + string(d.ID)
 	for i, want := range []string{path, path + "-1"} {
 		if got[i].Method != http.MethodPut || got[i].Path != want ||
@@ -453,13 +373,10 @@ func TestMatrix(t *testing.T) {
 func TestOtherPassword(t *testing.T) {
 	t.Parallel()
 	f, r := newFixture(t), newReceiver(t)
-	to := f.add(crash.Endpoint{Address: crash.Secret(r.URL)})
+	to := f.hook(r)
 	dbtest.Exec(t, f.url, `update endpoints set address = encode('xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx', 'base64')`)
 	f.publish(1, to)
-	f.round()
-	if got := r.got(); len(got) != 0 {
-		t.Errorf("got %d requests, want none", len(got))
-	}
+	f.sends(r, 0)
 	if e := f.endpoint(to.ID); !strings.Contains(e.FailureAnswer, "enter it again") {
 		t.Errorf("got %+v", e)
 	}
@@ -469,19 +386,15 @@ func TestOtherPassword(t *testing.T) {
 func TestOldDeliveries(t *testing.T) {
 	t.Parallel()
 	f, r := newFixture(t), newReceiver(t)
-	to := f.add(crash.Endpoint{Address: crash.Secret(r.URL)})
+	to := f.hook(r)
 	f.publish(2, to)
 	f.round()
-	if err := f.store.DisableEndpoint(t.Context(), to.ID, "ada"); err != nil {
-		t.Fatal(err)
-	}
-	off := f.add(crash.Endpoint{Address: crash.Secret(r.URL)})
+	errtest.None(t, f.store.DisableEndpoint(t.Context(), to.ID, "ada"))
+	off := f.hook(r)
 	f.publish(1, off)
 	f.clock.add(29 * 24 * time.Hour)
 	for _, want := range []int{2, 0} {
-		if err := f.store.DeleteOldDeliveries(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, f.store.DeleteOldDeliveries(t.Context()))
 		if got := len(f.deliveries(to.ID)); got != want {
 			t.Errorf("got %d deliveries, want %d", got, want)
 		}
@@ -513,7 +426,7 @@ func TestTwoInstances(t *testing.T) {
 				runtime.Gosched() // gives another request time to arrive
 			}
 		})
-		receivers, endpoints = append(receivers, r), append(endpoints, f.add(crash.Endpoint{Address: crash.Secret(r.URL)}))
+		receivers, endpoints = append(receivers, r), append(endpoints, f.hook(r))
 	}
 	f.publish(25, endpoints...)
 	var rounds sync.WaitGroup
@@ -550,8 +463,8 @@ func TestTwoInstances(t *testing.T) {
 func TestClaimSentMeanwhile(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	to := f.add(crash.Endpoint{Address: crash.Secret(newReceiver(t).URL)})
-	second := f.add(crash.Endpoint{Address: crash.Secret(newReceiver(t).URL)})
+	to := f.hook(newReceiver(t))
+	second := f.hook(newReceiver(t))
 	f.publish(1, to)
 	other := newFixtureOn(t, f.url, f.clock, webhook.Config{Allow: loopback})
 
@@ -610,7 +523,7 @@ func TestClaimSentMeanwhile(t *testing.T) {
 func TestDeadInstance(t *testing.T) {
 	t.Parallel()
 	f, r := newFixture(t), newReceiver(t)
-	to := f.add(crash.Endpoint{Address: crash.Secret(r.URL)})
+	to := f.hook(r)
 	f.publish(1, to)
 	dead := newFixtureOn(t, f.url, f.clock, webhook.Config{Allow: loopback})
 	claim, ok, err := dead.store.ClaimDelivery(t.Context())
@@ -620,10 +533,7 @@ func TestDeadInstance(t *testing.T) {
 	if _, err := dead.store.SavePayload(t.Context(), claim, dead.client.Payload(claim)); err != nil {
 		t.Fatal(err)
 	}
-	f.round()
-	if got := r.got(); len(got) != 0 {
-		t.Fatalf("got %d requests while the instance lives, want none", len(got))
-	}
+	f.sends(r, 0)
 	dead.store.Close() // as after SIGKILL: the outcome is not stored
 	var got []received
 	for len(got) == 0 { // the server notices the end of the connection a little later
@@ -645,7 +555,7 @@ func TestDeadInstance(t *testing.T) {
 func TestLostClaim(t *testing.T) {
 	t.Parallel()
 	f, r := newFixture(t), newReceiver(t)
-	to := f.add(crash.Endpoint{Address: crash.Secret(r.URL)})
+	to := f.hook(r)
 	f.publish(1, to)
 	slow := newFixtureOn(t, f.url, f.clock, webhook.Config{Allow: loopback})
 	claim, ok, err := slow.store.ClaimDelivery(t.Context())
@@ -653,10 +563,7 @@ func TestLostClaim(t *testing.T) {
 		t.Fatalf("claim: got %v, %v", ok, err)
 	}
 	f.clock.add(6 * time.Minute)
-	f.round()
-	if got := r.got(); len(got) != 1 {
-		t.Fatalf("got %d requests after six minutes, want 1", len(got))
-	}
+	f.sends(r, 1)
 	_, saveErr := slow.store.SavePayload(t.Context(), claim, "{}")
 	finishErr := slow.store.FinishDelivery(t.Context(), claim, crash.DeliveryOutcome{State: crash.DeliveryFailed,
 		Off: "x"})
@@ -682,12 +589,10 @@ func TestSlowEndpoint(t *testing.T) {
 	})
 	quickTold := make(chan bool, 10)
 	quick.answers(func(http.ResponseWriter, *http.Request) { quickTold <- true })
-	a, b := f.add(crash.Endpoint{Address: crash.Secret(slow.URL)}), f.add(crash.Endpoint{Address: crash.Secret(quick.URL)})
+	a, b := f.hook(slow), f.hook(quick)
 	f.publish(5, a)
 	f.publish(5, b)
-	if err := f.worker.Round(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, f.worker.Round(t.Context()))
 	<-arrived
 	for range 5 {
 		<-quickTold
@@ -698,9 +603,7 @@ func TestSlowEndpoint(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	f.worker.Close(ctx)
-	if err := f.worker.Round(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, f.worker.Round(t.Context()))
 	d := f.deliveries(a.ID)[0]
 	if attempts := f.attempts(d); d.State != crash.DeliveryWaiting || d.Attempts != 0 || len(attempts) != 1 ||
 		!strings.Contains(attempts[0].Problem, "mishap was stopped") {
@@ -720,7 +623,7 @@ func TestEmbargo(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	r := newReceiver(t)
-	e := f.add(crash.Endpoint{Address: crash.Secret(r.URL)})
+	e := f.hook(r)
 	few := f.add(crash.Endpoint{Address: crash.Secret(r.URL + "/few"), PerMinute: 1})
 	id := crash.BucketID{1}
 	const sqlBucket = `
@@ -754,9 +657,7 @@ func TestEmbargo(t *testing.T) {
 			t.Errorf("during the embargo: got %d times %s, want %d, in\n%s", got, title, want, during)
 		}
 	}
-	if err := store.Lift(t.Context(), id, crash.MarkEmbargo, "eve"); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, store.Lift(t.Context(), id, crash.MarkEmbargo, "eve"))
 	for range 20 {
 		f.clock.add(10 * time.Minute)
 		f.round()

@@ -17,6 +17,8 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"mishap/crash/errtest"
 )
 
 // The server and its version. Go builds it in minutes once, and finds it in its cache from then on.
@@ -73,26 +75,18 @@ func Start(t *testing.T, bucket string) *Server {
 		t.Fatalf("object storage for tests: %v", err)
 	}
 	free, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	s := &Server{Address: free.Addr().String(), dir: t.TempDir()}
-	if err := free.Close(); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, free.Close())
 	for _, name := range []string{"data", "meta"} {
-		if err := os.Mkdir(filepath.Join(s.dir, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, os.Mkdir(filepath.Join(s.dir, name), 0o755))
 	}
 	s.Run(t)
 	client, err := minio.New(s.Address, &minio.Options{Creds: credentials.NewStaticV4(AccessKey, Secret, "")})
 	if err == nil {
 		err = client.MakeBucket(t.Context(), bucket, minio.MakeBucketOptions{})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	return s
 }
 
@@ -100,16 +94,12 @@ func Start(t *testing.T, bucket string) *Server {
 func (s *Server) Run(t *testing.T) {
 	t.Helper()
 	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	var said bytes.Buffer
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), path, "--port", s.Address, "--access", AccessKey,
 		"--secret", Secret, "posix", "--sidecar", filepath.Join(s.dir, "meta"), filepath.Join(s.dir, "data"))
 	cmd.Stdout, cmd.Stderr = &said, &said
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, cmd.Start())
 	s.cmd = cmd
 	t.Cleanup(func() { s.stop(cmd) })
 	tick := time.NewTicker(50 * time.Millisecond)

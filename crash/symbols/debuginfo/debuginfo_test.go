@@ -23,6 +23,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
+	"mishap/crash/errtest"
 	"mishap/crash/symbols/symboltest"
 )
 
@@ -43,9 +44,7 @@ func debugFile(t *testing.T, name string) []byte {
 func openFolder(t *testing.T, maxBytes int64) *Folder {
 	t.Helper()
 	f, err := OpenFolder(t.TempDir(), maxBytes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	return f
 }
 
@@ -64,18 +63,14 @@ func answers(t *testing.T, h http.HandlerFunc) (address string, asked *atomic.In
 func newFinder(t *testing.T, cache *Folder, servers ...string) *Finder {
 	t.Helper()
 	list, err := ParseServers(strings.Join(servers, " "))
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	return NewFinder(Config{Added: openFolder(t, 0), Cache: cache, Servers: list, UserAgent: "test"})
 }
 
 func find(t *testing.T, f *Finder, w Wanted) Result {
 	t.Helper()
 	r, err := f.Find(t.Context(), w, filepath.Join(t.TempDir(), "found"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	return r
 }
 
@@ -289,13 +284,9 @@ func TestEviction(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if err := cache.evict(); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, cache.evict())
 	entries, err := cache.List()
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	var total int64
 	for _, e := range entries {
 		total += e.Size
@@ -374,9 +365,7 @@ func TestAdd(t *testing.T) {
 	dir := symboltest.Programs(t)
 	add := func(f *Folder, name string) (got []Added) {
 		t.Helper()
-		if err := f.Add(t.Context(), name, func(a Added) { got = append(got, a) }); err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, f.Add(t.Context(), name, func(a Added) { got = append(got, a) }))
 		return got
 	}
 	folder := openFolder(t, 0)
@@ -389,9 +378,7 @@ func TestAdd(t *testing.T) {
 		t.Errorf("with its debug information: got %+v", got)
 	}
 	text := filepath.Join(t.TempDir(), "text")
-	if err := os.WriteFile(text, []byte("text"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, os.WriteFile(text, []byte("text"), 0o600))
 	if got := add(folder, text); len(got) != 1 || got[0].Refused == nil {
 		t.Errorf("a text: got %+v", got)
 	}
@@ -419,9 +406,7 @@ func TestAdd(t *testing.T) {
 		whole := symboltest.Read(t, file)
 		cut := filepath.Join(t.TempDir(), "cut.ddeb")
 		for _, size := range []int{8, 100, len(whole) / 2, len(whole) * 2 / 3} {
-			if err := os.WriteFile(cut, whole[:size], 0o600); err != nil {
-				t.Fatal(err)
-			}
+			errtest.None(t, os.WriteFile(cut, whole[:size], 0o600))
 			if got := add(openFolder(t, 0), cut); len(got) == 0 || got[len(got)-1].Refused == nil {
 				t.Errorf("%s, %d of %d bytes: got %+v, want it refused", form, size, len(whole), got)
 			}
@@ -435,9 +420,7 @@ func debianPackage(t *testing.T, compression string) string {
 	dir := symboltest.Programs(t)
 	root := t.TempDir()
 	for _, d := range []string{"DEBIAN", "usr/bin", "usr/share", "usr/lib/debug"} {
-		if err := os.MkdirAll(filepath.Join(root, d), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, os.MkdirAll(filepath.Join(root, d), 0o755))
 	}
 	for to, content := range map[string][]byte{
 		"DEBIAN/control": []byte("Package: tail\nVersion: 1.0\nArchitecture: amd64\nMaintainer: A <a@example.com>\n" +
@@ -446,9 +429,7 @@ func debianPackage(t *testing.T, compression string) string {
 		"usr/lib/debug/tail.debug": debugFile(t, "tail"),
 		"usr/share/text":           []byte("text"),
 	} {
-		if err := os.WriteFile(filepath.Join(root, to), content, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, os.WriteFile(filepath.Join(root, to), content, 0o644))
 	}
 	file := filepath.Join(t.TempDir(), "tail_1.0_"+compression+".deb")
 	cmd := exec.CommandContext(t.Context(), "dpkg-deb", "--root-owner-group", "-Z"+compression, "-b", root, file)
@@ -474,13 +455,9 @@ func TestXZDictionary(t *testing.T) {
 	block[filter+at+2] = largest
 	binary.LittleEndian.PutUint32(block[len(block)-4:], crc32.ChecksumIEEE(block[:len(block)-4]))
 	file := filepath.Join(t.TempDir(), "tail.deb")
-	if err := os.WriteFile(file, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, os.WriteFile(file, b, 0o600))
 	var got []Added
-	if err := openFolder(t, 0).Add(t.Context(), file, func(a Added) { got = append(got, a) }); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, openFolder(t, 0).Add(t.Context(), file, func(a Added) { got = append(got, a) }))
 	if len(got) != 1 || got[0].Refused == nil || !strings.Contains(got[0].Refused.Error(), "dictionary") {
 		t.Errorf("got %+v, want it refused because of the dictionary", got)
 	}

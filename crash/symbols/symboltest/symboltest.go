@@ -25,6 +25,7 @@ import (
 	"testing"
 	"time"
 
+	"mishap/crash/errtest"
 	"mishap/crash/sizetest"
 	"mishap/crash/symbols/sandbox"
 )
@@ -123,9 +124,7 @@ func Folder() (string, error) {
 func TempDir(t testing.TB) string {
 	t.Helper()
 	dir, err := Folder()
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
 }
@@ -140,9 +139,7 @@ func Core(t testing.TB, name string) []byte {
 func Read(t testing.TB, name string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	return b
 }
 
@@ -150,9 +147,7 @@ func Read(t testing.TB, name string) []byte {
 func BuildID(t testing.TB, name string) string {
 	t.Helper()
 	f, err := elf.Open(filepath.Join(Programs(t), "original", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	defer f.Close()   //nolint:errcheck // only read
 	const header = 16 // of the note
 	note, err := f.Section(".note.gnu.build-id").Data()
@@ -171,9 +166,7 @@ func TinyAddresses(t testing.TB, stack string) string {
 	signature, last := "/usr/bin/tiny:11", ""
 	for _, m := range frameAddress.FindAllStringSubmatch(stack, -1) {
 		address, err := strconv.ParseUint(m[1], 16, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, err)
 		if m[1] != last { // inlined functions have one address
 			signature += fmt.Sprintf(":/usr/bin/tiny+%x", address-0x401000)
 		}
@@ -202,9 +195,7 @@ func Crash(t *testing.T, name string, core []byte) string {
 		rest = rest[n:]
 	}
 	file := filepath.Join(t.TempDir(), name+".crash")
-	if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, os.WriteFile(file, b.Bytes(), 0o600))
 	return file
 }
 
@@ -213,21 +204,15 @@ func Crash(t *testing.T, name string, core []byte) string {
 func Debuginfod(t *testing.T, programs []string, args ...string) string {
 	t.Helper()
 	free, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	port := free.Addr().(*net.TCPAddr).Port
-	if err := free.Close(); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, free.Close())
 	args = append([]string{"-p", strconv.Itoa(port), "-d", filepath.Join(t.TempDir(), "index")}, args...)
 	cmd := exec.CommandContext(t.Context(), "debuginfod", args...)
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	cmd.Env = append(os.Environ(), "DEBUGINFOD_URLS=") // or it would ask others
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
@@ -253,9 +238,7 @@ func Debuginfod(t *testing.T, programs []string, args ...string) string {
 func serves(t *testing.T, address string) bool {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, err)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return false
