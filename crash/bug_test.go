@@ -11,8 +11,8 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/apport"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
-	"mishap/crash/errtest"
 )
 
 // task returns a task of a bug. In these tests, "New" is the only incomplete status.
@@ -34,9 +34,7 @@ func TestClosed(t *testing.T) {
 		"upstream does not mind": {[]crash.BugTask{task("/a", "New"), task("/ubuntu/+source/a", "Fix Released")}, true},
 		"upstream alone":         {[]crash.BugTask{task("/a", "New")}, false},
 	} {
-		if got := (crash.BugReading{Tasks: tt.tasks}).Closed(); got != tt.want {
-			t.Errorf("%s: got %t, want %t", name, got, tt.want)
-		}
+		checktest.Equal(t, name, (crash.BugReading{Tasks: tt.tasks}).Closed(), tt.want)
 	}
 }
 
@@ -71,9 +69,7 @@ func TestSectionFactsWorth(t *testing.T) {
 		"a new version":        {crash.SectionFacts{Reports: 100, Last: "2026-08-01", Shape: "b"}, true},
 		"some were taken away": {crash.SectionFacts{Reports: 99, Last: "2026-08-01", Shape: "a"}, true},
 	} {
-		if got := c.now.Worth(written); got != c.want {
-			t.Errorf("%s: got %t, want %t", name, got, c.want)
-		}
+		checktest.Equal(t, name, c.now.Worth(written), c.want)
 	}
 }
 
@@ -192,7 +188,7 @@ func TestDuplicateKeyAcrossForms(t *testing.T) {
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".crash")
 		in, err := os.Open(file)
-		errtest.None(t, err)
+		checktest.NoError(t, err)
 		defer in.Close() //nolint:errcheck // only read
 		fields, _, err := apport.Read(in, apport.Limits{})
 		if err != nil {
@@ -201,9 +197,9 @@ func TestDuplicateKeyAcrossForms(t *testing.T) {
 		want, _ := crash.DuplicateKey("m", fields)
 		for _, form := range []string{"modern", "v0133"} {
 			body, err := os.ReadFile(filepath.Join("whoopsie", "testdata", name+"."+form+".bson"))
-			errtest.None(t, err)
+			checktest.NoError(t, err)
 			sent, err := crashtest.Decode(body)
-			errtest.None(t, err)
+			checktest.NoError(t, err)
 			compared++
 			got, former := crash.DuplicateKey("m", sent)
 			// Without OopsText, nothing distinguishes this oops from another one in the same
@@ -259,9 +255,7 @@ func TestMissingSymbolCommand(t *testing.T) {
 		"build-id that is none": {crash.MissingSymbol{Kind: crash.MissingDebugFile, BuildID: "../../x"},
 			""},
 	} {
-		if got := c.missing.Command(); got != c.want {
-			t.Errorf("%s: got %q, want %q", name, got, c.want)
-		}
+		checktest.Equal(t, name, c.missing.Command(), c.want)
 	}
 
 	path := `/opt/it's $(id) "x" * ;`

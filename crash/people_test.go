@@ -8,11 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
-	"mishap/crash/errtest"
 	"mishap/crash/grouping"
 )
 
@@ -93,7 +91,7 @@ func TestOldScopes(t *testing.T) {
 func TestNextDigest(t *testing.T) {
 	t.Parallel()
 	berlin, err := time.LoadLocation("Europe/Berlin")
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	for hour := range 24 {
 		s := crash.MailSettings{Mode: crash.MailDaily, Hour: hour, Zone: "Europe/Berlin"}
 		for _, month := range []time.Month{time.March, time.October} {
@@ -222,9 +220,7 @@ func TestConditionHolds(t *testing.T) {
 	}
 	for name, test := range tests {
 		calls := func(function string) bool { return grouping.Calls(test.fields, function) }
-		if got := test.condition.Holds(id, s, calls); got != test.want {
-			t.Errorf("%s: got %v, want %v", name, got, test.want)
-		}
+		checktest.Equal(t, name, test.condition.Holds(id, s, calls), test.want)
 	}
 }
 
@@ -262,12 +258,10 @@ func TestConditionAsJSON(t *testing.T) {
 		term(crash.TermFrom, "1:2.0~rc1-1"),
 	} {
 		b, err := json.Marshal(want)
-		errtest.None(t, err)
+		checktest.NoError(t, err)
 		var got crash.Condition
-		errtest.None(t, json.Unmarshal(b, &got))
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", b, diff)
-		}
+		checktest.NoError(t, json.Unmarshal(b, &got))
+		checktest.Diff(t, string(b), got, want)
 	}
 }
 

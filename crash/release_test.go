@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/errtest"
+	"mishap/crash/checktest"
 )
 
 func day(s string) time.Time {
@@ -113,7 +113,7 @@ func TestReadReleases(t *testing.T) {
 	t.Parallel()
 	table, err := crash.ReadReleases(strings.NewReader(releaseHeader+
 		"30.04 LTS,Zesty,zz,2029-10-01,2030-04-01,2035-05-31\n"), strings.NewReader(releaseHeader+trixieLine))
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	if got := table.Codename("Ubuntu 30.04"); got != "zz" {
 		t.Errorf("got codename %q, want zz", got)
 	}
@@ -132,7 +132,7 @@ func TestReleaseDataOfMachine(t *testing.T) {
 	newer, err := built.With("Ubuntu", strings.NewReader(releaseHeader+
 		"26.04 LTS,Resolute,resolute,2025-10-09,2026-04-23,2040-01-01\n30.04 "+
 		"LTS,Zesty,zz,2029-10-01,2030-04-01,2035-05-31\n"))
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	for release, want := range map[crash.Release]string{"Ubuntu 30.04": "zz", "Ubuntu 24.04": "noble",
 		"Debian 13": "trixie"} {
 		if got := newer.Codename(release); got != want {
@@ -293,8 +293,6 @@ func TestElapsed(t *testing.T) {
 		day.AddDate(0, 0, 9): 1,
 		day.Add(-time.Hour):  0,
 	} {
-		if got := crash.Elapsed(day, now); got != want {
-			t.Errorf("%s: got %v, want %v", now, got, want)
-		}
+		checktest.Equal(t, now, crash.Elapsed(day, now), want)
 	}
 }

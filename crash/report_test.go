@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"mishap/crash/errtest"
+	"mishap/crash/checktest"
 )
 
 // TestInFolder adds files to a folder while others remove it as soon as it is empty. Each file gets there.
@@ -48,7 +48,7 @@ func TestInFolderErrors(t *testing.T) {
 		t.Errorf("got %v, want the error of a file that is always missing", err)
 	}
 	file := filepath.Join(dir, "file")
-	errtest.None(t, os.WriteFile(file, nil, 0o600))
+	checktest.NoError(t, os.WriteFile(file, nil, 0o600))
 	if err := InFolder(file, func() error { return nil }); err == nil {
 		t.Error("a file in the place of the folder: got no error")
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 )
 
 func TestMuteUntilText(t *testing.T) {
@@ -143,9 +144,7 @@ func TestMentions(t *testing.T) {
 				t.Errorf("%q: the position of %s is that of %q", text, m.Name, text[m.Start:m.End])
 			}
 		}
-		if got := strings.Join(names, " "); got != want {
-			t.Errorf("%q: got %q, want %q", text, got, want)
-		}
+		checktest.Equal(t, text, strings.Join(names, " "), want)
 	}
 	if got := len(crash.Mentions(strings.Repeat("@anna ", 100))); got != 50 {
 		t.Errorf("got %d of many, want 50", got)
@@ -201,9 +200,7 @@ func TestAssigneeOfBug(t *testing.T) {
 		"private":      {private, ""},
 		"of duplicate": {duplicate, "~bob"},
 	} {
-		if got := tt.bug.AssigneeOf("zsh"); got != tt.want {
-			t.Errorf("%s: got %q, want %q", name, got, tt.want)
-		}
+		checktest.Equal(t, name, tt.bug.AssigneeOf("zsh"), tt.want)
 	}
 }
 

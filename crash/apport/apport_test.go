@@ -19,8 +19,8 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/apport"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
-	"mishap/crash/errtest"
 )
 
 func read(t *testing.T, text string, lim apport.Limits) (crash.Fields, []apport.Binary, error) {
@@ -92,15 +92,11 @@ func TestReadCompressedValues(t *testing.T) {
 		"Long: base64\n"+pack(strings.Repeat("y", 5000))+"VmCore: base64\n"+pack("v")+"Data: base64\n"+pack("\x00\x01")+
 		"Z: 1\n",
 		apport.Limits{Text: 4096, Decompressed: 10_000})
-	errtest.None(t, err)
-	if diff := cmp.Diff(crash.Fields{"Small": "text\n", "Z": "1"}, fields); diff != "" {
-		t.Errorf("fields (-want +got):\n%s", diff)
-	}
+	checktest.NoError(t, err)
+	checktest.Diff(t, "fields", fields, crash.Fields{"Small": "text\n", "Z": "1"})
 	want := []apport.Binary{{"Bomb", 10_000, true}, {"CoreDump", 10_000, true}, {"Data", 2, false}, {"Long", 5000, false},
 		{"VmCore", 1, false}}
-	if diff := cmp.Diff(want, binary); diff != "" {
-		t.Errorf("binary (-want +got):\n%s", diff)
-	}
+	checktest.Diff(t, "binary", binary, want)
 }
 
 // TestReadLeniently checks that control characters do not make a value binary, and that data after
@@ -112,9 +108,7 @@ func TestReadLeniently(t *testing.T) {
 	if err != nil || binary != nil {
 		t.Fatalf("got %v, %v", binary, err)
 	}
-	if diff := cmp.Diff(crash.Fields{"DpkgLog": "\x1b[1mbold\x1b[0m", "Packed": "x", "A": "1"}, fields); diff != "" {
-		t.Errorf("fields (-want +got):\n%s", diff)
-	}
+	checktest.Diff(t, "fields", fields, crash.Fields{"DpkgLog": "\x1b[1mbold\x1b[0m", "Packed": "x", "A": "1"})
 }
 
 // TestReadBadText checks that invalid UTF-8 and, in fields that are always text, NUL are replaced, as on
@@ -148,14 +142,12 @@ func TestReadBrokenReader(t *testing.T) {
 func roundTrip(t *testing.T, fields crash.Fields) {
 	t.Helper()
 	var file bytes.Buffer
-	errtest.None(t, apport.Write(&file, fields))
+	checktest.NoError(t, apport.Write(&file, fields))
 	got, binary, err := apport.Read(bytes.NewReader(file.Bytes()), apport.Limits{})
 	if err != nil || binary != nil {
 		t.Fatalf("got %v, %v from\n%s", binary, err, file.Bytes())
 	}
-	if diff := cmp.Diff(fields, got); diff != "" {
-		t.Errorf("fields (-want +got):\n%s", diff)
-	}
+	checktest.Diff(t, "fields", got, fields)
 }
 
 func TestWriteRoundTrip(t *testing.T) {
@@ -281,7 +273,7 @@ func TestOpenCore(t *testing.T) {
 			t.Errorf("%s: got %v, %v; want it listed", name, binary, err)
 		}
 		core, err := apport.OpenCore(strings.NewReader(report))
-		errtest.None(t, err)
+		checktest.NoError(t, err)
 		if got, err := io.ReadAll(core); err != nil || strings.TrimSpace(string(got)) != strings.TrimSpace(text) {
 			t.Errorf("%s: got %q, %v; want %q", name, got, err, text)
 		}
@@ -320,7 +312,7 @@ func ours(t *testing.T, want map[string]any) (crash.Fields, []apport.Binary) {
 			}
 		case map[string]any:
 			data, err := base64.StdEncoding.DecodeString(v["bytes_b64"].(string))
-			errtest.None(t, err)
+			checktest.NoError(t, err)
 			if !bytes.Contains(data, []byte{0}) {
 				fields[name] = strings.ToValidUTF8(string(data), "\uFFFD")
 				continue
@@ -337,8 +329,8 @@ func TestParseVectors(t *testing.T) {
 	t.Parallel()
 	var vectors []parseVector
 	data, err := os.ReadFile(filepath.Join("testdata", "crash_file_parse.json"))
-	errtest.None(t, err)
-	errtest.None(t, json.Unmarshal(data, &vectors))
+	checktest.NoError(t, err)
+	checktest.NoError(t, json.Unmarshal(data, &vectors))
 	if len(vectors) != 33 {
 		t.Fatalf("got %d cases, want 33", len(vectors))
 	}
@@ -395,8 +387,8 @@ func TestCrashes(t *testing.T) {
 		Error              string `json:"apport_load_error"`
 	}
 	data, err := os.ReadFile(filepath.Join("testdata", "crashes", "manifest.json"))
-	errtest.None(t, err)
-	errtest.None(t, json.Unmarshal(data, &manifest))
+	checktest.NoError(t, err)
+	checktest.NoError(t, json.Unmarshal(data, &manifest))
 	if len(manifest) != 14 {
 		t.Fatalf("got %d reports, want 14", len(manifest))
 	}
@@ -404,7 +396,7 @@ func TestCrashes(t *testing.T) {
 		t.Run(filepath.Base(m.File), func(t *testing.T) {
 			t.Parallel()
 			content, err := os.ReadFile(filepath.Join("testdata", m.File))
-			errtest.None(t, err)
+			checktest.NoError(t, err)
 			fields, binary, err := apport.Read(bytes.NewReader(content), apport.Limits{})
 			if m.Error != "" {
 				if want := "Line 3 has no colon between the key and its value, so this is no .crash file."; err == nil ||
@@ -413,7 +405,7 @@ func TestCrashes(t *testing.T) {
 				}
 				return
 			}
-			errtest.None(t, err)
+			checktest.NoError(t, err)
 			if got := len(binary) == 1 && binary[0].Name == "CoreDump" && binary[0].Size > 0; got != (m.Core != "") {
 				t.Errorf("binary values: got %v, want a core: %v", binary, m.Core != "")
 			}

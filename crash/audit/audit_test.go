@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"mishap/crash/audit"
-	"mishap/crash/errtest"
+	"mishap/crash/checktest"
 )
 
 // TestActionsHaveWords looks for the actions that the source code names, because recording an action
@@ -36,7 +36,7 @@ func TestActionsHaveWords(t *testing.T) {
 		}
 		return err
 	})
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	if found < 50 {
 		t.Errorf("got %d actions in the source code, want at least 50", found)
 	}

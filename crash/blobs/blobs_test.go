@@ -19,7 +19,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/blobs/blobstest"
-	"mishap/crash/errtest"
+	"mishap/crash/checktest"
 )
 
 // behaves checks that a store does what both kinds of stores do.
@@ -40,7 +40,7 @@ func TestFolder(t *testing.T) {
 	behaves(t, func(t *testing.T) Store {
 		t.Helper()
 		s, err := OpenFolder(t.TempDir())
-		errtest.None(t, err)
+		checktest.NoError(t, err)
 		return s
 	})
 }
@@ -56,23 +56,23 @@ func TestMoreBucket(t *testing.T) {
 func bucket(t *testing.T, address string, secret crash.Secret) *Bucket {
 	t.Helper()
 	l, err := ParseLocation("s3://mishap/some/prefix?endpoint=http://" + address)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	b, err := openBucket(l, blobstest.AccessKey, secret, 2*time.Second)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	return b
 }
 
 func put(t *testing.T, s Store, key, content string) bool {
 	t.Helper()
 	fresh, err := s.Put(t.Context(), key, strings.NewReader(content), int64(len(content)))
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	return fresh
 }
 
 func get(t *testing.T, s Store, key string, from, n int64) string {
 	t.Helper()
 	r, err := s.Open(t.Context(), key, from, n)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	b, err := io.ReadAll(r)
 	if err = errors.Join(err, r.Close()); err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func keys(t *testing.T, s Store, prefix string) []string {
 	t.Helper()
 	var all []string
 	for info, err := range s.List(t.Context(), prefix) {
-		errtest.None(t, err)
+		checktest.NoError(t, err)
 		all = append(all, info.Key)
 	}
 	return all
@@ -238,7 +238,7 @@ func TestMoreUnavailable(t *testing.T) {
 func TestSilentServer(t *testing.T) {
 	t.Parallel()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	defer l.Close() //nolint:errcheck // the end of the test
 	go func() {
 		for {
@@ -248,9 +248,9 @@ func TestSilentServer(t *testing.T) {
 		}
 	}()
 	location, err := ParseLocation("s3://mishap?endpoint=http://" + l.Addr().String())
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	b, err := openBucket(location, "a", "b", 100*time.Millisecond)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	if _, err := b.Stat(t.Context(), "one"); !errors.Is(err, crash.Unavailable) {
 		t.Errorf("got %v", err)
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"mishap/crash/checktest"
 )
 
 // find returns the cached value of a key.
@@ -200,9 +202,7 @@ func TestSizeOf(t *testing.T) {
 		{"flat structs", make([]struct{ a, b int32 }, 1, 10), 80},
 		{"flat map", map[int32]int32{1: 1}, 48 + 8*(1+4+4)},
 	} {
-		if got := sizeOf(test.value); got != test.want {
-			t.Errorf("%s: got %d, want %d", test.name, got, test.want)
-		}
+		checktest.Equal(t, test.name, sizeOf(test.value), test.want)
 	}
 }
 

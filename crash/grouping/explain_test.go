@@ -12,8 +12,8 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/apport"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
-	"mishap/crash/errtest"
 	"mishap/crash/grouping"
 )
 
@@ -53,7 +53,7 @@ func samples(t *testing.T) map[string]crash.Fields {
 	}
 	for _, path := range paths {
 		data, err := os.ReadFile(path)
-		errtest.None(t, err)
+		checktest.NoError(t, err)
 		if fields, _, err := apport.Read(bytes.NewReader(data), apport.Limits{}); err == nil { // one is broken
 			reports[path] = fields
 		}
@@ -276,9 +276,7 @@ func TestHasEvidence(t *testing.T) {
 	for name, r := range builders() {
 		f := r.Fields()
 		want := name != "suspend" && name != "ungroupable"
-		if got := grouping.HasEvidence(f, grouping.SignatureOf(f)); got != want {
-			t.Errorf("%s: got %v, want %v", name, got, want)
-		}
+		checktest.Equal(t, name, grouping.HasEvidence(f, grouping.SignatureOf(f)), want)
 		own := with(f, "DuplicateSignature", "brought along")
 		if got := grouping.HasEvidence(own, grouping.SignatureOf(own)); got != want {
 			t.Errorf("%s with its own signature: got %v, want %v", name, got, want)

@@ -5,12 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
-	"mishap/crash/errtest"
 	"mishap/crash/grouping"
 )
 
@@ -51,9 +50,7 @@ No locals.
 		{Number: 11, Function: "main"},
 	}
 	got := grouping.Frames(crash.Fields{"Stacktrace": stack})
-	if diff := cmp.Diff(want, got, offsets); diff != "" {
-		t.Errorf("frames (-want +got):\n%s", diff)
-	}
+	checktest.Diff(t, "frames", got, want, offsets)
 }
 
 // TestFramesSource checks that the field with more function names is used, and the full stack if
@@ -152,9 +149,7 @@ func TestTracebacks(t *testing.T) {
 		"nothing":     {"", nil},
 	} {
 		got := grouping.Tracebacks(crash.Fields{"Traceback": c.text})
-		if diff := cmp.Diff(c.want, got, offsets); diff != "" {
-			t.Errorf("%s: tracebacks (-want +got):\n%s", name, diff)
-		}
+		checktest.Diff(t, name, got, c.want, offsets)
 	}
 }
 
@@ -245,7 +240,7 @@ func TestLinkTemplates(t *testing.T) {
 	t.Parallel()
 	links, err := grouping.ParseLinkTemplates(grouping.DefaultSourceLinks +
 		" Ubuntu 24.04 https://x.example/{codename}/{source}/{file}?v={version}&l={line}")
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	place := grouping.SourcePlace{Package: "g++-4", Version: "1:2.0~rc1-1", File: "src/a b#.c", Line: 7}
 	for release, want := range map[crash.Release]string{
 		"Debian 13":        "https://sources.debian.org/src/g++-4/1:2.0~rc1-1/src/a%20b%23.c#L7",
@@ -255,9 +250,7 @@ func TestLinkTemplates(t *testing.T) {
 		"Ubuntu 24.041":    "https://git.launchpad.net/ubuntu/+source/g++-4/tree/src/a%20b%23.c?h=applied/1%252.0_rc1-1#n7",
 		"Ubuntish 1":       "", "": "",
 	} {
-		if got := links.Source(release, place); got != want {
-			t.Errorf("%s: got %q, want %q", release, got, want)
-		}
+		checktest.Equal(t, release, links.Source(release, place), want)
 	}
 	if got := links.Source("Debian 13", grouping.SourcePlace{Package: "x", Version: "1"}); got != "" {
 		t.Errorf("without a file: got %q, want none", got)

@@ -10,12 +10,10 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
-
 	"mishap/crash"
 	"mishap/crash/apport"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
-	"mishap/crash/errtest"
 	"mishap/crash/grouping"
 )
 
@@ -38,7 +36,7 @@ type groupReport struct {
 func readGroupCases(t *testing.T, path string) []groupCase {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	var cases []groupCase
 	for i, text := range strings.Split("\n"+string(data), "\n=== ") {
 		if i == 0 {
@@ -182,9 +180,7 @@ func TestSignatureOf(t *testing.T) {
 		"java": {crash.Fields{"ProblemType": "Crash", "ExecutablePath": "/usr/share/java/reef.jar", "StackTrace": "x"},
 			crash.Grouping{Reason: "The report has no stack, no traceback and no DuplicateSignature to group by."}},
 	} {
-		if got := grouping.SignatureOf(c.fields); got != c.want {
-			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
-		}
+		checktest.Equal(t, name, grouping.SignatureOf(c.fields), c.want)
 	}
 }
 
@@ -319,8 +315,8 @@ func TestStacktraceTopVectors(t *testing.T) {
 func readVectors[T any](t *testing.T, name string, into *[]T, n int) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name))
-	errtest.None(t, err)
-	errtest.None(t, json.Unmarshal(data, into))
+	checktest.NoError(t, err)
+	checktest.NoError(t, json.Unmarshal(data, into))
 	if len(*into) != n {
 		t.Fatalf("%s: got %d cases, want %d", name, len(*into), n)
 	}
@@ -372,9 +368,7 @@ func TestTitles(t *testing.T) {
 		"nothing":                {crashtest.Ungroupable(), ""},
 		"nothing but lines":      {crashtest.Java(crashtest.Set("StackTrace", "\n:::\n")), ""},
 	} {
-		if got := grouping.SummaryOf(c.report.Fields()).Title; got != c.want {
-			t.Errorf("%s: got %q, want %q", name, got, c.want)
-		}
+		checktest.Equal(t, name, grouping.SummaryOf(c.report.Fields()).Title, c.want)
 	}
 }
 
@@ -394,12 +388,8 @@ func TestSummaryOf(t *testing.T) {
 		PackageArchitecture: "amd64",
 		AddressSignature:    "/usr/bin/tidewatch:11:x+1", Proposed: true,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("summary (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(crash.Summary{}, grouping.SummaryOf(nil)); diff != "" {
-		t.Errorf("summary of an empty report (-want +got):\n%s", diff)
-	}
+	checktest.Diff(t, "summary", got, want)
+	checktest.Diff(t, "summary of an empty report", grouping.SummaryOf(nil), crash.Summary{})
 }
 
 func TestSummaryFields(t *testing.T) {

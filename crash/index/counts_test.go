@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 )
 
 // testDay is the day of the tests.
@@ -42,9 +43,7 @@ func countedIndex() *Index {
 func TestProblemDays(t *testing.T) {
 	t.Parallel()
 	b := countedIndex()
-	if diff := cmp.Diff([]int64{1, 0, 1, 2}, b.ProblemDays(testDay-3, testDay)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	checktest.Diff(t, "result", b.ProblemDays(testDay-3, testDay), []int64{1, 0, 1, 2})
 	if got := b.ProblemDays(testDay+1, testDay); got != nil {
 		t.Errorf("reversed: got %v, want none", got)
 	}
@@ -54,9 +53,7 @@ func TestReleaseDays(t *testing.T) {
 	t.Parallel()
 	b := countedIndex()
 	want := map[crash.Release][]int64{"Ubuntu 24.04": {0, 0, 0, 6}, "Ubuntu 26.04": {7, 0, 0, 0}}
-	if diff := cmp.Diff(want, b.ReleaseDays(crash.BucketID{1}, testDay-3, testDay)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	checktest.Diff(t, "result", b.ReleaseDays(crash.BucketID{1}, testDay-3, testDay), want)
 	if got := b.ReleaseDays(crash.BucketID{9}, testDay-3, testDay); len(got) != 0 {
 		t.Errorf("unknown: got %v, want none", got)
 	}
@@ -92,9 +89,7 @@ func TestSourceSpans(t *testing.T) {
 	got := b.SourceSpans("reef", "2", "1")
 	want := []crash.VersionSeen{{Release: "Ubuntu 24.04", Version: "2", First: Day(100).Time(), Last: Day(106).Time(),
 		Reports: 8}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	checktest.Diff(t, "result", got, want)
 	if got := b.SourceSpans("", "2"); len(got) != 0 {
 		t.Errorf("unknown source: got %v, want none", got)
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/dpkg"
-	"mishap/crash/errtest"
 	"mishap/crash/index"
 )
 
@@ -122,9 +122,7 @@ func TestMatch(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 			continue
 		}
-		if got := [2]bool{q.Match(p), q.Match(unfiled)}; got != want {
-			t.Errorf("%q: got %v, want %v", text, got, want)
-		}
+		checktest.Equal(t, text, [2]bool{q.Match(p), q.Match(unfiled)}, want)
 		again, err := index.ParseQuery(q.String())
 		if err != nil || again.String() != q.String() || again.Match(p) != want[0] || again.Match(unfiled) != want[1] {
 			t.Errorf("%q: printed as %q and parsed again: got %v, or another query", text, q, err)
@@ -135,7 +133,7 @@ func TestMatch(t *testing.T) {
 func TestNarrow(t *testing.T) {
 	t.Parallel()
 	q, err := index.ParseQuery(`release:"Ubuntu 24.04" arch:arm64 version:5.9-4 since:2026-11-01 until:2026-11-20 zsh`)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	day := func(n int) index.Day { return index.DayOf(time.Date(2026, 11, n, 0, 0, 0, 0, time.UTC)) }
 	got := q.Narrow(index.Filter{Since: day(3), Until: day(30), Package: "kept"})
 	want := index.Filter{Since: day(1), Until: day(20), Package: "kept", Release: "Ubuntu 24.04", Architecture: "arm64",
@@ -144,7 +142,7 @@ func TestNarrow(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	plain, err := index.ParseQuery("zsh")
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	if want.Query = "zsh"; plain.HasDays() || plain.Narrow(got) != want {
 		t.Errorf("a query without such terms: got %+v, want %+v", plain.Narrow(got), want)
 	}
@@ -256,9 +254,7 @@ func TestNotFields(t *testing.T) {
 		"pkg:zsh package:mesa": "pkg", "-ver:1 (foo:bar OR a)": "ver foo", "ns::f": "", "https://x/y": "", `"a b:c"`: "",
 		"/usr/bin/a:11:f": "", "(pkg:x": "pkg",
 	} {
-		if got := strings.Join(index.NotFields(text), " "); got != want {
-			t.Errorf("%s: got %q, want %q", text, got, want)
-		}
+		checktest.Equal(t, text, strings.Join(index.NotFields(text), " "), want)
 	}
 }
 
@@ -310,10 +306,8 @@ func TestNarrowMuted(t *testing.T) {
 		"is:muted": index.MutedShown, "tidewatch (is:open OR -is:MUTED)": index.MutedShown,
 	} {
 		q, err := index.ParseQuery(text)
-		errtest.None(t, err)
-		if got := q.Narrow(index.Filter{Muted: index.MutedHidden}).Muted; got != want {
-			t.Errorf("%q: got %q, want %q", text, got, want)
-		}
+		checktest.NoError(t, err)
+		checktest.Equal(t, text, q.Narrow(index.Filter{Muted: index.MutedHidden}).Muted, want)
 		if got := q.Narrow(index.Filter{Muted: index.MutedOnly}).Muted; got != index.MutedOnly {
 			t.Errorf("%q: got %q, want only muted problems", text, got)
 		}
@@ -376,7 +370,7 @@ func TestPeople(t *testing.T) {
 func TestMeIsAPerson(t *testing.T) {
 	t.Parallel()
 	q, err := index.ParseQuery("assignee:me")
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	anna, bob := q.For([]string{"anna"}).Narrow(index.Filter{}), q.For([]string{"bob"}).Narrow(index.Filter{})
 	if !q.Personal() || anna.Query == bob.Query {
 		t.Errorf("both lists have the key %q", anna.Query)

@@ -15,8 +15,8 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/apport"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
-	"mishap/crash/errtest"
 	"mishap/crash/intake"
 )
 
@@ -84,7 +84,7 @@ func TestReleaseTable(t *testing.T) {
 	t.Parallel()
 	header := "version,codename,series,created,release,eol,eol-server,eol-esm\n"
 	none, err := crash.ReadReleases(strings.NewReader(header), strings.NewReader(header))
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	c := config
 	c.Releases = none
 	if _, err := intake.New(c,
@@ -98,7 +98,7 @@ func TestSamples(t *testing.T) {
 	t.Parallel()
 	day := func(text string) time.Time {
 		d, err := time.Parse(time.DateOnly, text)
-		errtest.None(t, err)
+		checktest.NoError(t, err)
 		return d
 	}
 	for name, want := range map[string]struct {
@@ -118,7 +118,7 @@ func TestSamples(t *testing.T) {
 			day("2026-07-01"), false},
 	} {
 		file, err := os.ReadFile(filepath.Join("..", "apport", "testdata", "crashes", name+".crash"))
-		errtest.None(t, err)
+		checktest.NoError(t, err)
 		fields, _, err := apport.Read(bytes.NewReader(file), apport.Limits{})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -164,7 +164,7 @@ func TestJournal(t *testing.T) {
 	} {
 		given := crashtest.Python(crashtest.Set("JournalErrors", c.given))
 		rec, err := examine(given)
-		errtest.None(t, err)
+		checktest.NoError(t, err)
 		if got := rec.Fields["JournalErrors"]; got != c.want {
 			t.Errorf("%s: got %d lines, want %d", name, strings.Count(got, "\n"), strings.Count(c.want, "\n"))
 		}

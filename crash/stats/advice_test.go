@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
 	"mishap/crash/stats"
@@ -107,9 +108,7 @@ func TestInformative(t *testing.T) {
 		"package": {crashtest.Package(), true}, "kernel": {crashtest.Oops(), true}, "no names": {crashtest.Unsymbolised(),
 			false},
 	} {
-		if got := grouping.Informative(tt.report.Fields()); got != tt.want {
-			t.Errorf("%s: got %v, want %v", name, got, tt.want)
-		}
+		checktest.Equal(t, name, grouping.Informative(tt.report.Fields()), tt.want)
 	}
 }
 
@@ -161,9 +160,7 @@ func TestLikenessTo(t *testing.T) {
 		{"empty", "", grouping.Unlike},
 		{"no list", "something else went wrong", grouping.Unlike},
 	} {
-		if got := grouping.LikenessTo(a)(tt.b); got != tt.want {
-			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
-		}
+		checktest.Equal(t, tt.name, grouping.LikenessTo(a)(tt.b), tt.want)
 		if ab, ba := grouping.LikenessTo(a)(tt.b), grouping.LikenessTo(tt.b)(a); ab != ba {
 			t.Errorf("%s: got %q one way and %q the other", tt.name, ab, ba)
 		}

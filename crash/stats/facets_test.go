@@ -7,9 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/stats"
 )
 
@@ -30,9 +29,7 @@ func TestFacetValueIn(t *testing.T) {
 		stats.PackageFacet("libtide1"): "1.2-1", stats.PackageFacet("none"): "", "Lines": "a b", "NoSuchField": "",
 		"Long": fmt.Sprintf("%0149d…", 0),
 	} {
-		if got := field.ValueIn(summary, fields); got != want {
-			t.Errorf("%s: got %q, want %q", field, got, want)
-		}
+		checktest.Equal(t, field, field.ValueIn(summary, fields), want)
 	}
 	for _, field := range stats.FacetFields {
 		if field == stats.FacetRelease || field == stats.FacetVersion || field == stats.FacetArchitecture {
@@ -50,9 +47,7 @@ func TestNewFacet(t *testing.T) {
 	want := stats.Facet{Field: "kernel", Here: 5, There: 4, OthersThere: 2, Values: []stats.FacetValue{
 		{Value: "b", Here: 2, There: 1}, {Value: "", Here: 1}, {Value: "a", Here: 1, There: 1}, {Value: "c", Here: 1},
 	}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("facet (-want +got):\n%s", diff)
-	}
+	checktest.Diff(t, "facet", got, want)
 	var many []string
 	for i := range 20 {
 		many = append(many, fmt.Sprintf("%02d", i))
@@ -75,9 +70,7 @@ func TestTraits(t *testing.T) {
 		{Kind: "Kernel", Value: "6.8.0-41-generic"}, {Kind: "Desktop", Value: "KDE"}, {Kind: "Session", Value: "wayland"},
 		{Kind: "Package", Value: "libc6 2.39-0ubuntu8"}, {Kind: "Package", Value: "libtide1 1.2-1"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	checktest.Diff(t, "result", got, want)
 	if got := stats.Traits(crash.Fields{"Dependencies": strings.Repeat("a 1\n", 100000)}); len(got) != 2000 {
 		t.Errorf("many traits: got %d, want 2000", len(got))
 	}
@@ -96,9 +89,7 @@ func TestStandsOut(t *testing.T) {
 	here := join(some(19, common, odd, odd), some(1, common, rare))
 	there := join(some(18, common), some(2, common, odd))
 	want := []stats.StandOut{{Trait: odd, Here: 19, There: 2}}
-	if diff := cmp.Diff(want, stats.StandsOut(here, there)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	checktest.Diff(t, "result", stats.StandsOut(here, there), want)
 	// 5 of 8 against 3 of 15: chance has 6 %.
 	few, others := join(some(5, common, odd), some(3, common)), join(some(3, common, odd), some(12, common))
 	if got := stats.StandsOut(few, others); got != nil {
@@ -221,13 +212,9 @@ func TestMovingRates(t *testing.T) {
 		{Day: day(2), Reports: 4, Machines: 4}, {Day: day(4), Reports: 8, Machines: 8},
 		{Day: day(9), Reports: 99, Machines: 1},
 	}, day(1), day(5), 3, day(5).Add(12*time.Hour))
-	if diff := cmp.Diff([]int64{0, 4, 4, 12, 8}, sums); diff != "" {
-		t.Errorf("reports (-want +got):\n%s", diff)
-	}
+	checktest.Diff(t, "reports", sums, []int64{0, 4, 4, 12, 8})
 	want := []float64{0, 1, .5, .75, .5} // the last: 0, 8 and 0 reports of 4, 8 and, in half a day, 8 machines
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	checktest.Diff(t, "result", got, want)
 }
 
 func TestTrendText(t *testing.T) {
@@ -277,9 +264,7 @@ func TestNewVersionStory(t *testing.T) {
 	}
 	want := []string{"2.0-1 Ubuntu 24.04", "1.10-1 Ubuntu 24.04", "1.4-1 Ubuntu 24.04", "1.2-1 Debian 13",
 		"1.2-1 Ubuntu 24.04", "1.1-1 Ubuntu 24.04"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("versions (-want +got):\n%s", diff)
-	}
+	checktest.Diff(t, "versions", got, want)
 	if len(story.After) != 1 || story.After[0].Version != "1.10-1" || story.Newest[0].Version != "2.0-1" ||
 		len(story.Before) != 1 || story.Before[0].Version != "1.1-1" {
 		t.Errorf("ends: got %+v", story)

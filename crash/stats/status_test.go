@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/dpkg"
 	"mishap/crash/sizetest"
 	"mishap/crash/stats"
@@ -524,9 +525,7 @@ func TestJudgeManualReturned(t *testing.T) {
 		{"muted again", []crash.Mark{ended, {ID: 2, Kind: crash.MarkMuted, At: day(1)}}, false},
 		{"decided before", []crash.Mark{{Kind: crash.MarkWontFix, At: day(20)}, ended}, true},
 	} {
-		if got := stats.JudgeManual(c.all, nil, now).Returned != nil; got != c.returned {
-			t.Errorf("%s: got %v, want %v", c.name, got, c.returned)
-		}
+		checktest.Equal(t, c.name, stats.JudgeManual(c.all, nil, now).Returned != nil, c.returned)
 	}
 }
 
@@ -562,9 +561,7 @@ func TestMet(t *testing.T) {
 		{"no version", crash.MuteUntil{Newer: true}, fixes(noble, "unknown"), ""},
 		{"neither", crash.MuteUntil{Reports: 1}, fixes(noble, "9"), ""},
 	} {
-		if got := stats.Met(c.until, c.seen, known); got != c.want {
-			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
-		}
+		checktest.Equal(t, c.name, stats.Met(c.until, c.seen, known), c.want)
 	}
 }
 
@@ -766,9 +763,7 @@ func TestReleaseNames(t *testing.T) {
 		"Debian GNU/Linux 13": {"debian", "Debian GNU/Linux 13"}, "Linux Mint 22": {"linux mint", "Linux Mint 22"},
 		"": {"", "an unknown release"}, "Arch": {"arch", "Arch"},
 	} {
-		if got := [2]string{release.Distribution(), release.Short()}; got != want {
-			t.Errorf("%q: got %q, want %q", release, got, want)
-		}
+		checktest.Equal(t, release, [2]string{release.Distribution(), release.Short()}, want)
 	}
 	if got := crash.BuiltInReleases().Named("ubuntu", "noble"); got != noble {
 		t.Errorf("noble: got %q", got)

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
-	"mishap/crash/errtest"
+	"mishap/crash/checktest"
 	"mishap/crash/grouping"
 	"mishap/crash/symbols"
 	"mishap/crash/symbols/debuginfo"
@@ -39,7 +39,7 @@ func (k knownBuilds) BuildsOf(_ context.Context, _ crash.Fields, paths []string)
 func buildsIn(t testing.TB, core []byte) knownBuilds {
 	t.Helper()
 	c, err := symbols.ReadCore(bytes.NewReader(core), int64(len(core)))
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	builds := knownBuilds{}
 	for _, m := range c.Modules {
 		builds[m.Path] = m.BuildID
@@ -89,7 +89,7 @@ func (b bench) namer(t testing.TB, builds symbols.Builds) *symbols.Symboliser {
 	config := b.Config
 	config.Builds, config.WorkDir = builds, filepath.Join(b.dir, "names")
 	s, err := symbols.New(config)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -119,7 +119,7 @@ func TestAddressesEqualCore(t *testing.T) {
 				t.Fatal("the report has no address signature")
 			}
 			got, err := b.namer(t, buildsIn(t, core)).Name(t.Context(), report)
-			errtest.None(t, err)
+			checktest.NoError(t, err)
 			want := b.must(t, core)
 			wantFrames, gotFrames := places(grouping.Frames(want.Fields)), places(grouping.Frames(got.Fields))
 			// An address signature has at most 15 places.
@@ -229,7 +229,7 @@ func TestAddressesRefused(t *testing.T) {
 	t.Parallel()
 	finder := debuginfo.NewFinder(debuginfo.Config{Added: folder(t), Cache: folder(t)})
 	n, err := symbols.New(symbols.Config{Finder: finder, Builds: knownBuilds{}, WorkDir: t.TempDir()})
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	for _, f := range []crash.Fields{
 		{}, {"StacktraceAddressSignature": "no addresses"}, {"StacktraceAddressSignature": "/usr/bin/x+12"},
 		{"StacktraceAddressSignature": "/usr/bin/x:eleven:/usr/bin/x+12", "Architecture": "amd64"},
@@ -246,7 +246,7 @@ func TestAddressesRefused(t *testing.T) {
 func folder(t *testing.T) *debuginfo.Folder {
 	t.Helper()
 	f, err := debuginfo.OpenFolder(t.TempDir(), 0)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	return f
 }
 
@@ -258,7 +258,7 @@ func namedStack(t *testing.T, program, places string, files ...string) symbols.R
 	r, err := newBench(t, "", files...).namer(t, builds).Name(t.Context(),
 		crash.Fields{"ProblemType": "Crash", "Architecture": "amd64", "ExecutablePath": path, "Signal": "11",
 			"StacktraceAddressSignature": path + ":11" + strings.ReplaceAll(places, " ", ":"+path+"+")})
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	return r
 }
 
@@ -266,10 +266,10 @@ func namedStack(t *testing.T, program, places string, files ...string) symbols.R
 func offsetOf(t *testing.T, program, function string) string {
 	t.Helper()
 	f, err := elf.Open(filepath.Join(symboltest.Programs(t), "original", program))
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	defer f.Close() //nolint:errcheck // only read
 	list, err := f.Symbols()
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	for _, s := range list {
 		for _, p := range f.Progs {
 			if s.Name == function && p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 {

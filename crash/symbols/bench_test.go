@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/errtest"
+	"mishap/crash/checktest"
 	"mishap/crash/grouping"
 	"mishap/crash/symbols"
 	"mishap/crash/symbols/sandbox"
@@ -122,7 +122,7 @@ func benchmarkAddresses(b *testing.B, s bench) {
 	n, report := s.namer(b, buildsIn(b, core)), addressReport(b, "tidewatch")
 	name := func() symbols.Result {
 		r, err := n.Name(b.Context(), report)
-		errtest.None(b, err)
+		checktest.NoError(b, err)
 		return r
 	}
 	places, began := 0, time.Now()
@@ -146,11 +146,11 @@ func benchmarkSandbox(b *testing.B) {
 	var plain, confined time.Duration
 	for b.Loop() {
 		began := time.Now()
-		errtest.None(b, exec.CommandContext(b.Context(), program).Run())
+		checktest.NoError(b, exec.CommandContext(b.Context(), program).Run())
 		plain += time.Since(began)
 		began = time.Now()
 		p, err := sandbox.Start(b.Context(), sandbox.Command{Program: program, Dir: dir, Memory: 4 << 30, CPU: time.Minute})
-		errtest.None(b, err)
+		checktest.NoError(b, err)
 		var out bytes.Buffer
 		if _, err := out.ReadFrom(p.Out); err != nil {
 			b.Fatal(err)

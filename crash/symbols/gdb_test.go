@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
-	"mishap/crash/errtest"
+	"mishap/crash/checktest"
 	"mishap/crash/sizetest"
 	"mishap/crash/symbols/symboltest"
 )
@@ -65,9 +65,7 @@ func TestClean(t *testing.T) {
 		"std::map<int, char>": "std::map<int, char>", "a\nb\x1b[2J\u0085\u2028é": "a\uFFFDb\uFFFD[2J\uFFFD\uFFFDé",
 		strings.Repeat("é", 1025): strings.Repeat("é", 1024) + "…", strings.Repeat("é", 1024): strings.Repeat("é", 1024),
 	} {
-		if got := cleanName(in); got != want {
-			t.Errorf("%q: got %q, want %q", in, got, want)
-		}
+		checktest.Equal(t, in, cleanName(in), want)
 	}
 }
 
@@ -77,7 +75,7 @@ func TestNoScripts(t *testing.T) {
 	t.Parallel()
 	dir := symboltest.Programs(t)
 	program, err := FindDebugger("amd64")
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	out, err := exec.CommandContext(t.Context(), program, "-nx", "-batch", "-ex", "python print(6*7)").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "42") {
 		t.Fatalf("this gdb has no Python, so the test proves nothing; install gdb instead of gdb-minimal: %v\n%s", err, out)
@@ -85,14 +83,14 @@ func TestNoScripts(t *testing.T) {
 	work := t.TempDir()
 	for from, to := range map[string]string{"original/scripted": "m0", "cores/scripted.core": "core"} {
 		content := symboltest.Read(t, filepath.Join(dir, from))
-		errtest.None(t, os.WriteFile(filepath.Join(work, to), content, 0o600))
+		checktest.NoError(t, os.WriteFile(filepath.Join(work, to), content, 0o600))
 	}
 	beside, start, inside := filepath.Join(work, "beside"), filepath.Join(work, "start"),
 		filepath.Join(dir, "trace-of-script")
 	for name, script := range map[string]string{
 		"m0-gdb.py": "open('" + beside + "', 'w')\n", ".gdbinit": "shell touch " + start + "\n",
 	} {
-		errtest.None(t, os.WriteFile(filepath.Join(work, name), []byte(script), 0o600))
+		checktest.NoError(t, os.WriteFile(filepath.Join(work, name), []byte(script), 0o600))
 	}
 	ran := func(args ...string) (names []string) {
 		t.Helper()
@@ -136,11 +134,11 @@ func newNamer(t *testing.T) (*gdbNamer, string) {
 	t.Helper()
 	symboltest.Programs(t) // needs gdb
 	program, err := FindDebugger("amd64")
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	dir := symboltest.TempDir(t)
 	n, err := startNamer(t.Context(), gdbRequest{Program: program, Dir: dir, Debug: "debug", Memory: 4 << 30,
 		Time: time.Minute})
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	t.Cleanup(n.Close)
 	return n, dir
 }
@@ -148,14 +146,14 @@ func newNamer(t *testing.T) (*gdbNamer, string) {
 // give places a file in the folder of a Namer.
 func give(t *testing.T, dir, name string, content []byte) {
 	t.Helper()
-	errtest.None(t, os.WriteFile(filepath.Join(dir, name), content, 0o644))
+	checktest.NoError(t, os.WriteFile(filepath.Join(dir, name), content, 0o644))
 }
 
 // randomPlaces returns random addresses of the code of a program.
 func randomPlaces(t *testing.T, original, name string, n int) []gdbPlace {
 	t.Helper()
 	f, err := elf.Open(original)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	defer f.Close() //nolint:errcheck // only read
 	text, random := f.Section(".text"), rand.New(rand.NewPCG(1, uint64(n)))
 	places := make([]gdbPlace, n)
@@ -241,9 +239,7 @@ func TestWithoutArguments(t *testing.T) {
 		"less::operator()(int (*)(int)) const": "less::operator()", "main.(*row).index": "main.(*row).index",
 		"call_once<fn(), ()>": "call_once<fn(), ()>", "(int)": "(int)", ")": ")",
 	} {
-		if got := withoutArguments(name); got != want {
-			t.Errorf("%s: got %q, want %q", name, got, want)
-		}
+		checktest.Equal(t, name, withoutArguments(name), want)
 	}
 }
 
@@ -261,7 +257,7 @@ func TestAfterCall(t *testing.T) {
 		"90909000001fd6": {elf.EM_AARCH64: false},                   // br x0
 	} {
 		b, err := hex.DecodeString(code)
-		errtest.None(t, err)
+		checktest.NoError(t, err)
 		for machine, want := range want {
 			if got, known := (gdbNamed{Code: b}).AfterCall(machine); got != want || !known {
 				t.Errorf("%s on %s: got %t, %t; want %t", code, machine, got, known, want)

@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
-	"mishap/crash/errtest"
+	"mishap/crash/checktest"
 	"mishap/crash/grouping"
 	"mishap/crash/symbols"
 	"mishap/crash/symbols/debuginfo"
@@ -42,19 +42,19 @@ func newBench(t testing.TB, servers string, files ...string) bench {
 	t.Helper()
 	dir := symboltest.TempDir(t)
 	added, err := debuginfo.OpenFolder(filepath.Join(dir, "added"), 0)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	for _, f := range files {
 		err := added.Add(t.Context(), f, func(a debuginfo.Added) {
 			if a.Refused != nil {
 				t.Errorf("add %s: %v", a.Name, a.Refused)
 			}
 		})
-		errtest.None(t, err)
+		checktest.NoError(t, err)
 	}
 	cache, err := debuginfo.OpenFolder(filepath.Join(dir, "cache"), 1<<30)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	list, err := debuginfo.ParseServers(servers)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	// The tests' programs are at the paths in their cores, but must come from elsewhere.
 	finder := debuginfo.NewFinder(debuginfo.Config{Added: added, Cache: cache, Servers: list, UserAgent: "test"})
 	for _, library := range systemLibraries(t) {
@@ -64,7 +64,7 @@ func newBench(t testing.TB, servers string, files ...string) bench {
 				debug = append(debug, "/usr/lib/debug/.build-id/"+id[:2]+"/"+id[2:]+".debug")
 			}
 		})
-		errtest.None(t, err)
+		checktest.NoError(t, err)
 		for _, file := range debug { // only these, because the distribution has hundreds
 			if err := added.Add(t.Context(), file, func(debuginfo.Added) {}); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				t.Fatal(err)
@@ -73,7 +73,7 @@ func newBench(t testing.TB, servers string, files ...string) bench {
 	}
 	s, err := symbols.New(symbols.Config{Finder: finder, WorkDir: filepath.Join(dir, "jobs"), Core: 1 << 30,
 		Memory: 4 << 30, Time: 5 * time.Minute})
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	return bench{s, added, dir}
 }
 
@@ -103,7 +103,7 @@ func (b bench) run(ctx context.Context, t testing.TB, core []byte) (symbols.Resu
 func (b bench) runFor(ctx context.Context, t testing.TB, report crash.Fields, core []byte) (symbols.Result, error) {
 	t.Helper()
 	job, err := b.NewJob()
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	defer func() {
 		if err := job.Close(); err != nil {
 			t.Error(err)
@@ -122,7 +122,7 @@ func (b bench) runFor(ctx context.Context, t testing.TB, report crash.Fields, co
 func (b bench) must(t testing.TB, core []byte) symbols.Result {
 	t.Helper()
 	r, err := b.run(t.Context(), t, core)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	return r
 }
 
@@ -265,12 +265,12 @@ func TestFramesEqualDebugger(t *testing.T) {
 func tiny(t testing.TB, name string) []byte {
 	t.Helper()
 	file, err := os.Open("testdata/" + name + ".core.gz")
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	defer file.Close() //nolint:errcheck // only read
 	unpacked, err := gzip.NewReader(file)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	b, err := io.ReadAll(unpacked)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	return b
 }
 
@@ -289,7 +289,7 @@ func TestRead(t *testing.T) {
 		"tiny32": {"i386", 0x8048000, "b4117a015ce20e18a48293602fe44b7de45333dd"},
 	} {
 		c, err := read(tiny(t, name))
-		errtest.None(t, err)
+		checktest.NoError(t, err)
 		if c.Architecture != want.architecture || c.Signal != 11 || c.PID == 0 || len(c.Threads) != 1 ||
 			c.Threads[0].ID != c.PID || c.Truncated || c.Executable != "/usr/bin/"+name {
 			t.Errorf("%s: got %+v", name, c)

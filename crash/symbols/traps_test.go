@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"mishap/crash"
-	"mishap/crash/errtest"
+	"mishap/crash/checktest"
 	"mishap/crash/grouping"
 	"mishap/crash/sizetest"
 	"mishap/crash/symbols"
@@ -260,12 +260,12 @@ func TestDamagedFiles(t *testing.T) {
 				b[64+random.IntN(len(b)-64)] = byte(random.Uint32())
 			}
 			to := filepath.Join(dir, filepath.Base(from))
-			errtest.None(t, os.WriteFile(to, b, 0o600))
+			checktest.NoError(t, os.WriteFile(to, b, 0o600))
 			files = append(files, to)
 		}
 		b := newBench(t, "")
 		for _, f := range files {
-			errtest.None(t, b.added.Add(t.Context(), f, func(debuginfo.Added) {}))
+			checktest.NoError(t, b.added.Add(t.Context(), f, func(debuginfo.Added) {}))
 		}
 		if _, err := b.run(t.Context(), t, core); err != nil && crash.KindOf(err) == 0 {
 			t.Errorf("files %d: %v, which is no reason for people", i, err)
@@ -308,7 +308,7 @@ func TestCoreTooLarge(t *testing.T) {
 	b := newBench(t, "")
 	b.Core = 1000
 	job, err := b.NewJob()
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	defer job.Close() //nolint:errcheck // checked elsewhere
 	if _, err := job.Core().Write(make([]byte, 12_000)); err != nil {
 		t.Errorf("empty pages: got %v", err)
@@ -326,10 +326,10 @@ func TestLeftovers(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "")
 	job, err := b.NewJob()
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	left := filepath.Join(b.WorkDir, "mishap-job-1")
-	errtest.None(t, os.Mkdir(left, 0o750))
-	errtest.None(t, os.WriteFile(filepath.Join(left, "core"), []byte("password"), 0o600))
+	checktest.NoError(t, os.Mkdir(left, 0o750))
+	checktest.NoError(t, os.WriteFile(filepath.Join(left, "core"), []byte("password"), 0o600))
 	if _, err := symbols.New(b.Config); err != nil {
 		t.Fatal(err)
 	}
@@ -484,7 +484,7 @@ func TestNullPointers(t *testing.T) {
 				report := addressReport(t, program+"-"+way)
 				if report["StacktraceAddressSignature"] != "" {
 					named, err := b.namer(t, buildsIn(t, core)).Name(t.Context(), report)
-					errtest.None(t, err)
+					checktest.NoError(t, err)
 					add(program, "addresses", named.Grouping)
 				}
 				if way == "signal" {

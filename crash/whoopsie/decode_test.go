@@ -24,9 +24,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/compressed"
 	"mishap/crash/crashtest"
-	"mishap/crash/errtest"
 	"mishap/crash/grouping"
 )
 
@@ -71,9 +71,7 @@ func TestDecode(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s: fields (-want +got):\n%s", name, diff)
-		}
+		checktest.Diff(t, name, got, c.want)
 	}
 }
 
@@ -97,17 +95,15 @@ func TestDecodeOtherKinds(t *testing.T) {
 		{Key: "Min", Value: bson.MinKey{}}, {Key: "Max", Value: bson.MaxKey{}},
 		{Key: "Package", Value: "tidewatch 1"},
 	})
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	got, err := crashtest.Decode(body)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	want := crash.Fields{
 		"Int32": "-7", "Int64": "1099511627776", "Double": "1.5", "True": "true", "False": "false",
 		"Date": "Tue Nov  3 04:05:06 2026",
 		"Code": "f()", "Symbol": "s", "Package": "tidewatch 1",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("fields (-want +got):\n%s", diff)
-	}
+	checktest.Diff(t, "fields", got, want)
 	if at, ok := crash.OccurredAt(got["Date"]); !ok || !at.Equal(when) {
 		t.Errorf("date: got %v, %v, want %v", at, ok, when)
 	}
@@ -185,17 +181,13 @@ func TestDecodeCompressed(t *testing.T) {
 	want := crash.Fields{"Traceback": "Traceback (most recent call last):\nwörld", "Cut": wire[:60], "Binary": data,
 		"NotPacked": "eJwe all like eJ", "UnderVolt": "eJwe"}
 	got, err := crashtest.Decode(doc(sent...))
-	errtest.None(t, err)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("fields (-want +got):\n%s", diff)
-	}
+	checktest.NoError(t, err)
+	checktest.Diff(t, "fields", got, want)
 	// A bomb stays compressed, and so do the fields after it, because it has used up the limit.
 	got, err = crashtest.Decode(doc(append(sent, text("Bomb", bomb))...))
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	want["Bomb"], want["Traceback"] = bomb, wire
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("fields with a bomb (-want +got):\n%s", diff)
-	}
+	checktest.Diff(t, "fields with a bomb", got, want)
 }
 
 func pack(s string) string {
@@ -252,14 +244,14 @@ func samples(t *testing.T) []sample {
 	t.Helper()
 	var all []sample
 	data := read(t, "manifest.json")
-	errtest.None(t, json.Unmarshal(data, &all))
+	checktest.NoError(t, json.Unmarshal(data, &all))
 	return all
 }
 
 func read(t testing.TB, path string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", filepath.Base(path)))
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	return data
 }
 
@@ -294,11 +286,9 @@ func TestSamples(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				fields, err := crashtest.Decode(read(t, path))
-				errtest.None(t, err)
+				checktest.NoError(t, err)
 				if path == s.Old {
-					if diff := cmp.Diff(s.OldFields, slices.Sorted(maps.Keys(fields))); diff != "" {
-						t.Errorf("fields (-want +got):\n%s", diff)
-					}
+					checktest.Diff(t, "fields", slices.Sorted(maps.Keys(fields)), s.OldFields)
 				}
 				checkSample(t, s, name, fields)
 			})
@@ -320,9 +310,7 @@ func checkSample(t *testing.T, s sample, name string, fields crash.Fields) {
 	if less, ok := old0133[name]; ok {
 		want = less
 	}
-	if got := apportSignature(fields, want.signature); got != want.signature {
-		t.Errorf("crash signature: got %q, want %q", got, want.signature)
-	}
+	checktest.Equal(t, "crash signature", apportSignature(fields, want.signature), want.signature)
 	g := grouping.SignatureOf(fields)
 	expected := s.DuplicateSignature
 	if expected == "" {
@@ -354,7 +342,7 @@ func TestAgainstReference(t *testing.T) {
 	for _, file := range glob(t, "*.bson") {
 		body := read(t, file)
 		var want map[string]string
-		errtest.None(t, bson.Unmarshal(body, &want))
+		checktest.NoError(t, bson.Unmarshal(body, &want))
 		got, err := crashtest.Decode(body)
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)
@@ -401,7 +389,7 @@ func TestCores(t *testing.T) {
 func glob(t testing.TB, pattern string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", pattern))
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	return files
 }
 

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
-	"mishap/crash/errtest"
 	"mishap/notify/mail"
 )
 
@@ -91,7 +91,7 @@ func TestConfirm(t *testing.T) {
 	p := newPost(t)
 	ada, eve := p.reader("ada", nil), p.reader("eve", nil)
 	ask := func(user int64, address string) error { return p.store.AskForMailAddress(t.Context(), user, address) }
-	errtest.None(t, ask(ada, "new@example.org"))
+	checktest.NoError(t, ask(ada, "new@example.org"))
 	m := p.mailer(p.store)
 	p.round(m)
 	mails := p.server.Mails()

@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"mishap/crash"
-	"mishap/crash/errtest"
+	"mishap/crash/checktest"
 	"mishap/db/dbtest"
 	"mishap/db/people"
 	mishapmail "mishap/notify/mail"
@@ -27,7 +27,7 @@ import (
 func certificate(t *testing.T, change func(*x509.Certificate)) (*tls.Config, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	c := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-48 * time.Hour),
 		NotAfter: time.Now().Add(48 * time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true,
 		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
@@ -36,9 +36,9 @@ func certificate(t *testing.T, change func(*x509.Certificate)) (*tls.Config, *x5
 		change(c)
 	}
 	der, err := x509.CreateCertificate(rand.Reader, c, c, key.Public(), key)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	parsed, err := x509.ParseCertificate(der)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	roots := x509.NewCertPool()
 	roots.AddCert(parsed)
 	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}, roots
@@ -160,18 +160,18 @@ func checkRelay(t *testing.T, p *post, o mailtest.Options, scheme, mode, passwor
 		address = relayUser + ":" + strings.ReplaceAll(password, " ", "%20") + "@" + address
 	}
 	relay, err := mishapmail.ParseRelay(scheme+"://"+address, mode)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	change(relay)
 	m, err := mishapmail.New(mishapmail.Config{Relay: relay, From: "crashes@example.org", BaseURL: base,
 		Log: dbtest.Log(t),
 		Now: time.Now, Registerer: prometheus.NewRegistry()}, p.store)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	name := rand.Text() // one person may send only some tests
 	dbtest.AddUser(t, p.store.Store, name, crash.RoleAdmin, "correct horse battery")
 	user, err := people.New(p.store.Store).ByName(t.Context(), name)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	got, err := m.Test(t.Context(), user.ID, "ada@example.org")
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	t.Logf("the person reads: %s", got.Reply)
 	success := want == "Ok"
 	if (got.State == crash.MailSent) != success || success && len(server.Mails()) != 1 ||

@@ -20,8 +20,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
-	"mishap/crash/errtest"
 	"mishap/crash/grouping"
 	"mishap/crash/intake"
 	"mishap/db"
@@ -116,7 +116,7 @@ func TestSummary(t *testing.T) {
 func (p *post) states() map[crash.MailState]int {
 	p.t.Helper()
 	mails, err := p.store.Mails(p.t.Context(), "", 0, 0, 1000)
-	errtest.None(p.t, err)
+	checktest.NoError(p.t, err)
 	states := map[crash.MailState]int{}
 	for _, m := range mails {
 		states[m.State]++
@@ -204,7 +204,7 @@ func TestGivesUp(t *testing.T) {
 		t.Fatalf("got %v, %v, want one mail with few attempts", mails, err)
 	}
 	p.server.OnRcpt(nil)
-	errtest.None(t, p.store.RetryMail(t.Context(), mails[0].ID))
+	checktest.NoError(t, p.store.RetryMail(t.Context(), mails[0].ID))
 	p.round(m)
 	if got := p.states(); got[crash.MailSent] != 1 {
 		t.Errorf("sent again by hand: got %v, want it sent", got)
@@ -251,7 +251,7 @@ func TestDeadInstance(t *testing.T) {
 	p.publish(event(1, crash.EventNew), p.reader("ada", nil))
 	dying := dbtest.OpenConfig(t, db.Config{URL: p.url, Now: p.clock})
 	first := events.New(dying)
-	errtest.None(t, first.PlanMails(t.Context()))
+	checktest.NoError(t, first.PlanMails(t.Context()))
 	if _, _, err := first.ClaimMail(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -292,12 +292,12 @@ func TestWithoutMail(t *testing.T) {
 	if n := len(p.server.Mails()); n != 1 {
 		t.Errorf("started again: got %d mails, want 1", n)
 	}
-	errtest.None(t, p.store.Unsubscribe(t.Context(), ada))
+	checktest.NoError(t, p.store.Unsubscribe(t.Context(), ada))
 	p.publish(event(2, crash.EventNew), ada)
 	p.round(m)
 	none, err := mishapmail.New(mishapmail.Config{BaseURL: base, Log: dbtest.Log(t), Now: p.clock,
 		Registerer: prometheus.NewRegistry()}, p.store)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	dbtest.Exec(t, p.url, `update mail_settings set mode = 'immediate'`)
 	p.publish(event(3, crash.EventNew), ada)
 	p.round(none)
@@ -394,33 +394,33 @@ func (p *post) open() *events.Store {
 func (p *post) mailer(s *events.Store) *mishapmail.Mailer {
 	p.t.Helper()
 	relay, err := mishapmail.ParseRelay(p.server.URL, "off")
-	errtest.None(p.t, err)
+	checktest.NoError(p.t, err)
 	m, err := mishapmail.New(mishapmail.Config{
 		Relay: relay, From: "mishap <crashes@example.org>", BaseURL: base, Timeout: 300 * time.Millisecond,
 		Log: dbtest.Log(p.t), Now: p.clock, Registerer: prometheus.NewRegistry(),
 	}, s)
-	errtest.None(p.t, err)
+	checktest.NoError(p.t, err)
 	return m
 }
 
 // round runs a round of a mailer.
 func (p *post) round(m *mishapmail.Mailer) {
 	p.t.Helper()
-	errtest.None(p.t, m.Round(p.t.Context()))
+	checktest.NoError(p.t, m.Round(p.t.Context()))
 }
 
 // reader adds an account with a confirmed address, and changes its settings.
 func (p *post) reader(name string, change func(*crash.MailSettings)) int64 {
 	p.t.Helper()
 	user, err := people.New(p.store.Store).Add(p.t.Context(), "", name, crash.RoleTriager, "correct horse battery")
-	errtest.None(p.t, err)
+	checktest.NoError(p.t, err)
 	dbtest.Exec(p.t, p.url, `insert into mail_settings (user_id, address, confirmed) values ($1, $2, now())`,
 		user.ID, name+"@example.org")
 	if change != nil {
 		s, err := p.store.MailSettings(p.t.Context(), user.ID)
-		errtest.None(p.t, err)
+		checktest.NoError(p.t, err)
 		change(&s)
-		errtest.None(p.t, p.store.SaveMailSettings(p.t.Context(), s))
+		checktest.NoError(p.t, p.store.SaveMailSettings(p.t.Context(), s))
 	}
 	return user.ID
 }
@@ -436,7 +436,7 @@ func (p *post) publish(e crash.Event, people ...int64) {
 		_, err := p.store.Publish(p.t.Context(), tx, e, to)
 		return err
 	})
-	errtest.None(p.t, err)
+	checktest.NoError(p.t, err)
 }
 
 // event returns an event about the problem with this number.
@@ -470,14 +470,14 @@ func open(t *testing.T, m mailtest.Mail) opened {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		errtest.None(t, err)
+		checktest.NoError(t, err)
 		want := []string{"text/plain; charset=UTF-8", "text/html; charset=UTF-8"}[len(parts)]
 		if got := part.Header.Get("Content-Type"); got != want || part.Header.Get("Content-Transfer-Encoding") !=
 			"quoted-printable" {
 			t.Errorf("part %d: got %v, want %q", len(parts), part.Header, want)
 		}
 		text, err := io.ReadAll(quotedprintable.NewReader(part))
-		errtest.None(t, err)
+		checktest.NoError(t, err)
 		parts = append(parts, strings.ReplaceAll(string(text), "\r\n", "\n"))
 	}
 	if len(parts) != 2 {
@@ -515,7 +515,7 @@ func (p *post) embargo(id crash.BucketID, set bool) {
 	} else {
 		err = s.Lift(p.t.Context(), id, crash.MarkEmbargo, "eve")
 	}
-	errtest.None(p.t, err)
+	checktest.NoError(p.t, err)
 }
 
 // TestEmbargo checks that mails about an embargoed problem wait, whether their notices wait, are in a

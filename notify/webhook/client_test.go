@@ -14,8 +14,8 @@ import (
 	"golang.org/x/net/html"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
-	"mishap/crash/errtest"
 	"mishap/notify/webhook"
 )
 
@@ -23,7 +23,7 @@ import (
 func newClient(t *testing.T, allow string, timeout time.Duration) *webhook.Client {
 	t.Helper()
 	allowed, err := crash.ParseNetworks(allow)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	return webhook.NewClient(webhook.Config{Allow: allowed, BaseURL: "https://crashes.example.com", Version: "1.0",
 		Now: newClock().Now, Timeout: timeout})
 }
@@ -172,7 +172,7 @@ func TestPrivateNetworks(t *testing.T) {
 func TestNetworks(t *testing.T) {
 	t.Parallel()
 	list, err := crash.ParseNetworks("10.1.0.0/16 fd00:1::/32 192.168.7.7")
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	allow := webhook.Networks(list)
 	for address, public := range map[string]bool{
 		"93.184.215.14": true, "10.1.2.3": true, "fd00:1::5": true, "192.168.7.7": true, "2606:2800:21f::1": true,
@@ -297,7 +297,7 @@ func TestPayloads(t *testing.T) {
 func textOf(t *testing.T, payload, name string) string {
 	t.Helper()
 	var all map[string]any
-	errtest.None(t, json.Unmarshal([]byte(payload), &all))
+	checktest.NoError(t, json.Unmarshal([]byte(payload), &all))
 	text, ok := all[name].(string)
 	if !ok {
 		t.Fatalf("no text %q in %s", name, payload)

@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
-	"mishap/crash/errtest"
+	"mishap/crash/checktest"
 	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/db/events"
@@ -198,14 +198,14 @@ func (f *fixture) publish(n int, endpoints ...crash.Endpoint) {
 			}, to)
 			return err
 		})
-		errtest.None(f.t, err)
+		checktest.NoError(f.t, err)
 	}
 }
 
 // round runs a round of the worker and waits for its requests.
 func (f *fixture) round() {
 	f.t.Helper()
-	errtest.None(f.t, f.worker.Round(f.t.Context()))
+	checktest.NoError(f.t, f.worker.Round(f.t.Context()))
 	f.worker.Wait()
 }
 
@@ -213,7 +213,7 @@ func (f *fixture) round() {
 func (f *fixture) endpoint(id int64) crash.Endpoint {
 	f.t.Helper()
 	e, err := f.store.Endpoint(f.t.Context(), id)
-	errtest.None(f.t, err)
+	checktest.NoError(f.t, err)
 	return e
 }
 
@@ -221,7 +221,7 @@ func (f *fixture) endpoint(id int64) crash.Endpoint {
 func (f *fixture) deliveries(id int64) []crash.Delivery {
 	f.t.Helper()
 	list, err := f.store.Deliveries(f.t.Context(), events.DeliveryFilter{Endpoint: id, Limit: 1000})
-	errtest.None(f.t, err)
+	checktest.NoError(f.t, err)
 	slices.Reverse(list)
 	return list
 }
@@ -230,6 +230,6 @@ func (f *fixture) deliveries(id int64) []crash.Delivery {
 func (f *fixture) attempts(d crash.Delivery) []crash.DeliveryAttempt {
 	f.t.Helper()
 	_, attempts, err := f.store.Delivery(f.t.Context(), d.Endpoint, d.ID)
-	errtest.None(f.t, err)
+	checktest.NoError(f.t, err)
 	return attempts
 }

@@ -18,7 +18,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"mishap/crash"
-	"mishap/crash/errtest"
+	"mishap/crash/checktest"
 	"mishap/db/dbtest"
 	"mishap/db/people"
 	"mishap/db/problems"
@@ -29,7 +29,7 @@ import (
 func signatureOf(t *testing.T, secret crash.Secret, r received) string {
 	t.Helper()
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(string(secret), "whsec_"))
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(r.Header.Get("webhook-id") + "." + r.Header.Get("webhook-timestamp") + "." + r.Body))
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
@@ -48,7 +48,7 @@ func TestDeliver(t *testing.T) {
 		t.Fatalf("got %+v, want one request", got)
 	}
 	verifier, err := standardwebhooks.NewWebhook(string(to.Secret))
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	if err := verifier.VerifyIgnoringTimestamp([]byte(got[0].Body), got[0].Header); err != nil {
 		t.Error(err)
 	}
@@ -66,7 +66,7 @@ func TestDeliver(t *testing.T) {
 		Timestamp time.Time
 		Data      struct{ Title, Text, Package, Release, Version, URL string }
 	}
-	errtest.None(t, json.Unmarshal([]byte(got[0].Body), &body))
+	checktest.NoError(t, json.Unmarshal([]byte(got[0].Body), &body))
 	if body.Type != "problem.new" || !body.Timestamp.Equal(f.clock.Now()) || body.Data.Package != "zsh" ||
 		body.Data.Text != "It is new." || body.Data.URL != "https://crashes.example.com/package/zsh" {
 		t.Errorf("got %s", got[0].Body)
@@ -142,9 +142,9 @@ func TestSchedule(t *testing.T) {
 
 	// A person switches it on and sends the delivery again, with the same id.
 	r.answers(nil)
-	errtest.None(t, f.store.EnableEndpoint(t.Context(), to.ID, "ada"))
+	checktest.NoError(t, f.store.EnableEndpoint(t.Context(), to.ID, "ada"))
 	f.sends(r, 0)
-	errtest.None(t, f.store.SendAgain(t.Context(), to.ID, d.ID, "ada"))
+	checktest.NoError(t, f.store.SendAgain(t.Context(), to.ID, d.ID, "ada"))
 	f.round()
 	if got := r.got(); len(got) != 1 || got[0].Header.Get("webhook-id") != string(d.ID) || got[0].Body != all[0].Body {
 		t.Errorf("got %+v, want the delivery again", got)
@@ -159,11 +159,11 @@ func checkTold(t *testing.T, f *fixture, want ...int64) {
 	t.Helper()
 	rows, err := f.store.Pool.Query(t.Context(), `select n.user_id from notices as n join events as e on e.id = n.event_id
 		where e.kind = 'endpoint off' order by n.user_id`)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	var got []int64
 	for rows.Next() {
 		var id int64
-		errtest.None(t, rows.Scan(&id))
+		checktest.NoError(t, rows.Scan(&id))
 		got = append(got, id)
 	}
 	slices.Sort(want)
@@ -182,7 +182,7 @@ func TestGone(t *testing.T) {
 	for name, role := range map[string]crash.Role{"grace": crash.RoleAdmin, "linus": crash.RoleAdmin,
 		"ken": crash.RoleTriager} {
 		user, err := people.Add(t.Context(), "", name, role, "correct horse battery")
-		errtest.None(t, err)
+		checktest.NoError(t, err)
 		if role == crash.RoleAdmin {
 			admins = append(admins, user.ID)
 		}
@@ -196,7 +196,7 @@ func TestGone(t *testing.T) {
 	}
 	checkTold(t, f, admins...)
 	r.answers(nil)
-	errtest.None(t, f.store.EnableEndpoint(t.Context(), to.ID, "ada"))
+	checktest.NoError(t, f.store.EnableEndpoint(t.Context(), to.ID, "ada"))
 	f.sends(r, 1)
 }
 
@@ -281,7 +281,7 @@ func TestLimit(t *testing.T) {
 			Events      []struct{ Type, Title, URL string }
 		}
 	}
-	errtest.None(t, json.Unmarshal([]byte(got[0].Body), &body))
+	checktest.NoError(t, json.Unmarshal([]byte(got[0].Body), &body))
 	if body.Type != "summary" || body.Data.Title != "38 more events" || !strings.Contains(body.Data.Text, "38 × new") ||
 		len(body.Data.Events) != 20 || body.Data.Events[0].Type != "problem.new" || len(got[0].Body) > 20_000 {
 		t.Errorf("got %s", got[0].Body)
@@ -303,7 +303,7 @@ func TestStop(t *testing.T) {
 	f, r := newFixture(t), newReceiver(t)
 	to := f.hook(r)
 	for range 2 { // a second stop changes nothing
-		errtest.None(t, f.store.Stop(t.Context(), "grace"))
+		checktest.NoError(t, f.store.Stop(t.Context(), "grace"))
 	}
 	if stop, err := f.store.StopState(t.Context()); err != nil || stop.Person != "grace" ||
 		!stop.Stopped.Equal(f.clock.Now()) {
@@ -311,7 +311,7 @@ func TestStop(t *testing.T) {
 	}
 	f.publish(2, to)
 	f.sends(r, 0)
-	errtest.None(t, f.store.Resume(t.Context(), "ada"))
+	checktest.NoError(t, f.store.Resume(t.Context(), "ada"))
 	f.sends(r, 2)
 	if stop, err := f.store.StopState(t.Context()); err != nil || !stop.Stopped.IsZero() {
 		t.Errorf("got %+v, %v, want no stop", stop, err)
@@ -324,7 +324,7 @@ func TestRotation(t *testing.T) {
 	f, r := newFixture(t), newReceiver(t)
 	to := f.hook(r)
 	fresh := webhook.NewSecret()
-	errtest.None(t, f.store.RotateSecret(t.Context(), to.ID, fresh, "ada"))
+	checktest.NoError(t, f.store.RotateSecret(t.Context(), to.ID, fresh, "ada"))
 	f.publish(1, to)
 	got := f.sends(r, 1)[0]
 	want := signatureOf(t, fresh, got) + " " + signatureOf(t, to.Secret, got)
@@ -333,7 +333,7 @@ func TestRotation(t *testing.T) {
 	}
 	for _, secret := range []crash.Secret{fresh, to.Secret} {
 		verifier, err := standardwebhooks.NewWebhook(string(secret))
-		errtest.None(t, err)
+		checktest.NoError(t, err)
 		if err := verifier.VerifyIgnoringTimestamp([]byte(got.Body), got.Header); err != nil {
 			t.Error(err)
 		}
@@ -357,7 +357,7 @@ func TestMatrix(t *testing.T) {
 	r.answers(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"event_id":"$x"}`)) })
 	f.round()
 	d := f.deliveries(to.ID)[0]
-	errtest.None(t, f.store.SendAgain(t.Context(), to.ID, d.ID, "ada"))
+	checktest.NoError(t, f.store.SendAgain(t.Context(), to.ID, d.ID, "ada"))
 	got := f.sends(r, 2)
 	path := "/_matrix/client/v3/rooms/%21room:example.org/send/m.room.message/" + string(d.ID)
 	for i, want := range []string{path, path + "-1"} {
@@ -389,12 +389,12 @@ func TestOldDeliveries(t *testing.T) {
 	to := f.hook(r)
 	f.publish(2, to)
 	f.round()
-	errtest.None(t, f.store.DisableEndpoint(t.Context(), to.ID, "ada"))
+	checktest.NoError(t, f.store.DisableEndpoint(t.Context(), to.ID, "ada"))
 	off := f.hook(r)
 	f.publish(1, off)
 	f.clock.add(29 * 24 * time.Hour)
 	for _, want := range []int{2, 0} {
-		errtest.None(t, f.store.DeleteOldDeliveries(t.Context()))
+		checktest.NoError(t, f.store.DeleteOldDeliveries(t.Context()))
 		if got := len(f.deliveries(to.ID)); got != want {
 			t.Errorf("got %d deliveries, want %d", got, want)
 		}
@@ -592,7 +592,7 @@ func TestSlowEndpoint(t *testing.T) {
 	a, b := f.hook(slow), f.hook(quick)
 	f.publish(5, a)
 	f.publish(5, b)
-	errtest.None(t, f.worker.Round(t.Context()))
+	checktest.NoError(t, f.worker.Round(t.Context()))
 	<-arrived
 	for range 5 {
 		<-quickTold
@@ -603,7 +603,7 @@ func TestSlowEndpoint(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	f.worker.Close(ctx)
-	errtest.None(t, f.worker.Round(t.Context()))
+	checktest.NoError(t, f.worker.Round(t.Context()))
 	d := f.deliveries(a.ID)[0]
 	if attempts := f.attempts(d); d.State != crash.DeliveryWaiting || d.Attempts != 0 || len(attempts) != 1 ||
 		!strings.Contains(attempts[0].Problem, "mishap was stopped") {
@@ -657,7 +657,7 @@ func TestEmbargo(t *testing.T) {
 			t.Errorf("during the embargo: got %d times %s, want %d, in\n%s", got, title, want, during)
 		}
 	}
-	errtest.None(t, store.Lift(t.Context(), id, crash.MarkEmbargo, "eve"))
+	checktest.NoError(t, store.Lift(t.Context(), id, crash.MarkEmbargo, "eve"))
 	for range 20 {
 		f.clock.add(10 * time.Minute)
 		f.round()

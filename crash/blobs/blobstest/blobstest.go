@@ -18,7 +18,7 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
-	"mishap/crash/errtest"
+	"mishap/crash/checktest"
 )
 
 // The server and its version. Go builds it in minutes once, and finds it in its cache from then on.
@@ -75,18 +75,18 @@ func Start(t *testing.T, bucket string) *Server {
 		t.Fatalf("object storage for tests: %v", err)
 	}
 	free, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	s := &Server{Address: free.Addr().String(), dir: t.TempDir()}
-	errtest.None(t, free.Close())
+	checktest.NoError(t, free.Close())
 	for _, name := range []string{"data", "meta"} {
-		errtest.None(t, os.Mkdir(filepath.Join(s.dir, name), 0o755))
+		checktest.NoError(t, os.Mkdir(filepath.Join(s.dir, name), 0o755))
 	}
 	s.Run(t)
 	client, err := minio.New(s.Address, &minio.Options{Creds: credentials.NewStaticV4(AccessKey, Secret, "")})
 	if err == nil {
 		err = client.MakeBucket(t.Context(), bucket, minio.MakeBucketOptions{})
 	}
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	return s
 }
 
@@ -94,12 +94,12 @@ func Start(t *testing.T, bucket string) *Server {
 func (s *Server) Run(t *testing.T) {
 	t.Helper()
 	path, err := program()
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	var said bytes.Buffer
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), path, "--port", s.Address, "--access", AccessKey,
 		"--secret", Secret, "posix", "--sidecar", filepath.Join(s.dir, "meta"), filepath.Join(s.dir, "data"))
 	cmd.Stdout, cmd.Stderr = &said, &said
-	errtest.None(t, cmd.Start())
+	checktest.NoError(t, cmd.Start())
 	s.cmd = cmd
 	t.Cleanup(func() { s.stop(cmd) })
 	tick := time.NewTicker(50 * time.Millisecond)

@@ -17,14 +17,14 @@ import (
 	"mishap/crash"
 	"mishap/crash/blobs"
 	"mishap/crash/blobs/blobstest"
-	"mishap/crash/errtest"
+	"mishap/crash/checktest"
 	"mishap/crash/symbols/cores"
 )
 
 func open(t *testing.T, dir string, key crash.Secret) *cores.Store {
 	t.Helper()
 	s, err := cores.OpenFolder(t.Context(), dir, key)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	return s
 }
 
@@ -49,7 +49,7 @@ func TestStore(t *testing.T) {
 		t.Errorf("again: got fresh %v, %v; want neither", fresh, err)
 	}
 	in, err := open(t, dir, "a long enough key of cores").Open(t.Context(), id)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	if got, err := io.ReadAll(in); err != nil || string(got) != content {
 		t.Errorf("got %d bytes, %v; want the %d that were stored", len(got), err, len(content))
 	}
@@ -67,7 +67,7 @@ func TestStore(t *testing.T) {
 	if _, err := open(t, dir, "another key").Open(t.Context(), id); crash.KindOf(err) != crash.Unprocessable {
 		t.Errorf("another key: got %v, want it refused", err)
 	}
-	errtest.None(t, os.WriteFile(path, append(raw[:len(raw)-20], make([]byte, 20)...), 0o600))
+	checktest.NoError(t, os.WriteFile(path, append(raw[:len(raw)-20], make([]byte, 20)...), 0o600))
 	if in, err := s.Open(t.Context(), id); err == nil {
 		if _, err := io.ReadAll(in); err == nil {
 			t.Error("a file that was changed: got no error")
@@ -141,7 +141,7 @@ func TestIdentity(t *testing.T) {
 	if ids[open(t, t.TempDir(), "key").ID()] {
 		t.Error("another folder has the same identity")
 	}
-	errtest.None(t, os.WriteFile(filepath.Join(dir, "cores.key"), nil, 0o600))
+	checktest.NoError(t, os.WriteFile(filepath.Join(dir, "cores.key"), nil, 0o600))
 	if _, err := cores.Key(dir, ""); err == nil {
 		t.Error("damaged key: got no error")
 	}
@@ -161,10 +161,10 @@ func TestRemoveOld(t *testing.T) {
 	for i := range ids { // each core is older than the one before
 		ids[i] = put(t, s, "core")
 		at := now.Add(-time.Duration(i) * time.Hour)
-		errtest.None(t, os.Chtimes(filepath.Join(dir, ids[i].String()+".core"), at, at))
+		checktest.NoError(t, os.Chtimes(filepath.Join(dir, ids[i].String()+".core"), at, at))
 		size, _ = s.Size(t.Context(), ids[i])
 	}
-	errtest.None(t, os.WriteFile(filepath.Join(dir, "other.core"), nil, 0o600))
+	checktest.NoError(t, os.WriteFile(filepath.Join(dir, "other.core"), nil, 0o600))
 	if removed, err := s.RemoveOld(t.Context(), now.Add(-150*time.Minute), 3*size, noHolds); len(removed) != 1 ||
 		removed[0] != ids[3] ||
 		err != nil {
@@ -187,9 +187,9 @@ func TestPartials(t *testing.T) {
 	dir := t.TempDir()
 	for name, age := range map[string]time.Duration{".upload-old": 48 * time.Hour, ".upload-new": time.Hour} {
 		file := filepath.Join(dir, name)
-		errtest.None(t, os.WriteFile(file, []byte("rest"), 0o600))
+		checktest.NoError(t, os.WriteFile(file, []byte("rest"), 0o600))
 		then := time.Now().Add(-age)
-		errtest.None(t, os.Chtimes(file, then, then))
+		checktest.NoError(t, os.Chtimes(file, then, then))
 	}
 	open(t, dir, "key")
 	rest, _ := filepath.Glob(filepath.Join(dir, ".upload-*"))
@@ -206,11 +206,11 @@ func TestMoreShared(t *testing.T) {
 	open := func() *cores.Store {
 		t.Helper()
 		location, err := blobs.ParseLocation("s3://mishap/test?endpoint=http://" + server.Address)
-		errtest.None(t, err)
+		checktest.NoError(t, err)
 		bucket, err := blobs.OpenBucket(location, blobstest.AccessKey, blobstest.Secret)
-		errtest.None(t, err)
+		checktest.NoError(t, err)
 		s, err := cores.Open(t.Context(), bucket, "cores/", t.TempDir(), "the key of all instances")
-		errtest.None(t, err)
+		checktest.NoError(t, err)
 		return s
 	}
 	one, other := open(), open()
@@ -222,7 +222,7 @@ func TestMoreShared(t *testing.T) {
 		t.Errorf("again: got fresh %v, %v; want neither", fresh, err)
 	}
 	in, err := other.Open(t.Context(), first)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	if got, err := io.ReadAll(in); string(got) != "core 1" || err != nil {
 		t.Errorf("got %q, %v; want the core that the other instance stored", got, err)
 	}

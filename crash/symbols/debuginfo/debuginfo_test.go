@@ -22,8 +22,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
-	"mishap/crash/errtest"
 	"mishap/crash/symbols/symboltest"
 )
 
@@ -44,7 +44,7 @@ func debugFile(t *testing.T, name string) []byte {
 func openFolder(t *testing.T, maxBytes int64) *Folder {
 	t.Helper()
 	f, err := OpenFolder(t.TempDir(), maxBytes)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	return f
 }
 
@@ -63,14 +63,14 @@ func answers(t *testing.T, h http.HandlerFunc) (address string, asked *atomic.In
 func newFinder(t *testing.T, cache *Folder, servers ...string) *Finder {
 	t.Helper()
 	list, err := ParseServers(strings.Join(servers, " "))
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	return NewFinder(Config{Added: openFolder(t, 0), Cache: cache, Servers: list, UserAgent: "test"})
 }
 
 func find(t *testing.T, f *Finder, w Wanted) Result {
 	t.Helper()
 	r, err := f.Find(t.Context(), w, filepath.Join(t.TempDir(), "found"))
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	return r
 }
 
@@ -284,9 +284,9 @@ func TestEviction(t *testing.T) {
 		})
 	}
 	all.Wait()
-	errtest.None(t, cache.evict())
+	checktest.NoError(t, cache.evict())
 	entries, err := cache.List()
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	var total int64
 	for _, e := range entries {
 		total += e.Size
@@ -365,7 +365,7 @@ func TestAdd(t *testing.T) {
 	dir := symboltest.Programs(t)
 	add := func(f *Folder, name string) (got []Added) {
 		t.Helper()
-		errtest.None(t, f.Add(t.Context(), name, func(a Added) { got = append(got, a) }))
+		checktest.NoError(t, f.Add(t.Context(), name, func(a Added) { got = append(got, a) }))
 		return got
 	}
 	folder := openFolder(t, 0)
@@ -378,7 +378,7 @@ func TestAdd(t *testing.T) {
 		t.Errorf("with its debug information: got %+v", got)
 	}
 	text := filepath.Join(t.TempDir(), "text")
-	errtest.None(t, os.WriteFile(text, []byte("text"), 0o600))
+	checktest.NoError(t, os.WriteFile(text, []byte("text"), 0o600))
 	if got := add(folder, text); len(got) != 1 || got[0].Refused == nil {
 		t.Errorf("a text: got %+v", got)
 	}
@@ -406,7 +406,7 @@ func TestAdd(t *testing.T) {
 		whole := symboltest.Read(t, file)
 		cut := filepath.Join(t.TempDir(), "cut.ddeb")
 		for _, size := range []int{8, 100, len(whole) / 2, len(whole) * 2 / 3} {
-			errtest.None(t, os.WriteFile(cut, whole[:size], 0o600))
+			checktest.NoError(t, os.WriteFile(cut, whole[:size], 0o600))
 			if got := add(openFolder(t, 0), cut); len(got) == 0 || got[len(got)-1].Refused == nil {
 				t.Errorf("%s, %d of %d bytes: got %+v, want it refused", form, size, len(whole), got)
 			}
@@ -420,7 +420,7 @@ func debianPackage(t *testing.T, compression string) string {
 	dir := symboltest.Programs(t)
 	root := t.TempDir()
 	for _, d := range []string{"DEBIAN", "usr/bin", "usr/share", "usr/lib/debug"} {
-		errtest.None(t, os.MkdirAll(filepath.Join(root, d), 0o755))
+		checktest.NoError(t, os.MkdirAll(filepath.Join(root, d), 0o755))
 	}
 	for to, content := range map[string][]byte{
 		"DEBIAN/control": []byte("Package: tail\nVersion: 1.0\nArchitecture: amd64\nMaintainer: A <a@example.com>\n" +
@@ -429,7 +429,7 @@ func debianPackage(t *testing.T, compression string) string {
 		"usr/lib/debug/tail.debug": debugFile(t, "tail"),
 		"usr/share/text":           []byte("text"),
 	} {
-		errtest.None(t, os.WriteFile(filepath.Join(root, to), content, 0o644))
+		checktest.NoError(t, os.WriteFile(filepath.Join(root, to), content, 0o644))
 	}
 	file := filepath.Join(t.TempDir(), "tail_1.0_"+compression+".deb")
 	cmd := exec.CommandContext(t.Context(), "dpkg-deb", "--root-owner-group", "-Z"+compression, "-b", root, file)
@@ -455,9 +455,9 @@ func TestXZDictionary(t *testing.T) {
 	block[filter+at+2] = largest
 	binary.LittleEndian.PutUint32(block[len(block)-4:], crc32.ChecksumIEEE(block[:len(block)-4]))
 	file := filepath.Join(t.TempDir(), "tail.deb")
-	errtest.None(t, os.WriteFile(file, b, 0o600))
+	checktest.NoError(t, os.WriteFile(file, b, 0o600))
 	var got []Added
-	errtest.None(t, openFolder(t, 0).Add(t.Context(), file, func(a Added) { got = append(got, a) }))
+	checktest.NoError(t, openFolder(t, 0).Add(t.Context(), file, func(a Added) { got = append(got, a) }))
 	if len(got) != 1 || got[0].Refused == nil || !strings.Contains(got[0].Refused.Error(), "dictionary") {
 		t.Errorf("got %+v, want it refused because of the dictionary", got)
 	}
@@ -479,9 +479,7 @@ func TestInstalledOf(t *testing.T) {
 	t.Parallel()
 	got := InstalledOf(crash.Fields{"Package": "tidewatch 1:1.0-2 [origin: unknown]",
 		"Dependencies": "libc6 2.36-9\nlibtide1 1.0 [modified: usr/lib/libtide.so.1]\nbroken\nnone (not installed)\n"})
-	if diff := cmp.Diff(Installed{"tidewatch": "1:1.0-2", "libc6": "2.36-9"}, got); diff != "" {
-		t.Error(diff)
-	}
+	checktest.Diff(t, "result", got, Installed{"tidewatch": "1:1.0-2", "libc6": "2.36-9"})
 	if got := InstalledOf(crash.Fields{"Package": "tidewatch 1.0 [modified: usr/bin/tidewatch]"}); len(got) > 0 {
 		t.Errorf("got %v of a modified package", got)
 	}
@@ -511,9 +509,7 @@ func TestOfCore(t *testing.T) {
 		{"/usr/lib/libz.so.1.2.13", "zlib1g", "1:1.2.13-1", "amd64", "aa03"},
 		{"/usr/lib/libtide.so.1", "libtide1", "1.0", "amd64", "aa05"},
 	}
-	if diff := cmp.Diff(want, BuildsOfCore(report, loaded, owners)); diff != "" {
-		t.Error(diff)
-	}
+	checktest.Diff(t, "result", BuildsOfCore(report, loaded, owners), want)
 	// The program of a script is not in the package of the script.
 	report["InterpreterPath"] = "/usr/bin/python3.11"
 	if got := BuildsOfCore(report, loaded[:1], nil); len(got) > 0 {

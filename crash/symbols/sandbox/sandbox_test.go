@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/errtest"
+	"mishap/crash/checktest"
 	"mishap/crash/symbols/sandbox"
 )
 
@@ -25,9 +25,9 @@ func TestMain(m *testing.M) {
 func folder(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "mishap-sandbox-")
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	errtest.None(t, os.Chmod(dir, 0o755))
+	checktest.NoError(t, os.Chmod(dir, 0o755))
 	return dir
 }
 
@@ -40,10 +40,10 @@ func run(t *testing.T, c sandbox.Command) (output string, used sandbox.Usage) {
 		c.CPU = 30 * time.Second
 	}
 	p, err := sandbox.Start(t.Context(), c)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	_ = p.In.Close()
 	b, err := io.ReadAll(p.Out)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	p.Ended()
 	return string(b), p.Close()
 }
@@ -51,7 +51,7 @@ func run(t *testing.T, c sandbox.Command) (output string, used sandbox.Usage) {
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
-	errtest.None(t, sandbox.Check(t.Context(), folder(t)))
+	checktest.NoError(t, sandbox.Check(t.Context(), folder(t)))
 	t.Logf("a sandbox started and ended in %s", time.Since(start))
 }
 
@@ -59,9 +59,9 @@ func TestCheck(t *testing.T) {
 func TestShell(t *testing.T) {
 	t.Parallel()
 	dir := folder(t)
-	errtest.None(t, os.WriteFile(filepath.Join(dir, "core"), []byte("content\n"), 0o644))
+	checktest.NoError(t, os.WriteFile(filepath.Join(dir, "core"), []byte("content\n"), 0o644))
 	secret := filepath.Join(folder(t), "secret")
-	errtest.None(t, os.WriteFile(secret, []byte("hidden\n"), 0o644))
+	checktest.NoError(t, os.WriteFile(secret, []byte("hidden\n"), 0o644))
 	const script = `read line < core && echo "read: $line"
 read line < "$1" && echo "secret: $line"
 read line < /etc/passwd && echo "passwd: $line"
@@ -109,7 +109,7 @@ func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	p, err := sandbox.Start(ctx, sandbox.Command{Program: "/bin/sh", Args: []string{"-c", "echo on; while :; do :; done"},
 		Dir: folder(t), Memory: 1 << 30, CPU: time.Minute})
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	if _, err := p.Out.Read(make([]byte, 10)); err != nil {
 		t.Fatal(err)
 	}
@@ -150,16 +150,16 @@ func TestNamespaces(t *testing.T) {
 	permitted := exec.CommandContext(t.Context(), "unshare", args...).Run() == nil
 	p, err := sandbox.Start(t.Context(), sandbox.Command{Program: "/bin/sh", Args: []string{"-c", "echo on; read line"},
 		Dir: folder(t), Memory: 1 << 30, CPU: time.Minute})
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	defer p.Close()
 	if _, err := p.Out.Read(make([]byte, 10)); err != nil {
 		t.Fatal(err)
 	}
 	for _, kind := range []string{"net", "ipc", "uts"} {
 		ours, err := os.Readlink("/proc/self/ns/" + kind)
-		errtest.None(t, err)
+		checktest.NoError(t, err)
 		theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/%s", p.PID(), kind))
-		errtest.None(t, err)
+		checktest.NoError(t, err)
 		if (ours != theirs) != permitted {
 			t.Errorf("%s: got %s beside our %s, want another one: %t", kind, theirs, ours, permitted)
 		}

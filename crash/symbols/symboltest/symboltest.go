@@ -25,7 +25,7 @@ import (
 	"testing"
 	"time"
 
-	"mishap/crash/errtest"
+	"mishap/crash/checktest"
 	"mishap/crash/sizetest"
 	"mishap/crash/symbols/sandbox"
 )
@@ -124,7 +124,7 @@ func Folder() (string, error) {
 func TempDir(t testing.TB) string {
 	t.Helper()
 	dir, err := Folder()
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
 }
@@ -139,7 +139,7 @@ func Core(t testing.TB, name string) []byte {
 func Read(t testing.TB, name string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(name)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	return b
 }
 
@@ -147,7 +147,7 @@ func Read(t testing.TB, name string) []byte {
 func BuildID(t testing.TB, name string) string {
 	t.Helper()
 	f, err := elf.Open(filepath.Join(Programs(t), "original", name))
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	defer f.Close()   //nolint:errcheck // only read
 	const header = 16 // of the note
 	note, err := f.Section(".note.gnu.build-id").Data()
@@ -166,7 +166,7 @@ func TinyAddresses(t testing.TB, stack string) string {
 	signature, last := "/usr/bin/tiny:11", ""
 	for _, m := range frameAddress.FindAllStringSubmatch(stack, -1) {
 		address, err := strconv.ParseUint(m[1], 16, 64)
-		errtest.None(t, err)
+		checktest.NoError(t, err)
 		if m[1] != last { // inlined functions have one address
 			signature += fmt.Sprintf(":/usr/bin/tiny+%x", address-0x401000)
 		}
@@ -195,7 +195,7 @@ func Crash(t *testing.T, name string, core []byte) string {
 		rest = rest[n:]
 	}
 	file := filepath.Join(t.TempDir(), name+".crash")
-	errtest.None(t, os.WriteFile(file, b.Bytes(), 0o600))
+	checktest.NoError(t, os.WriteFile(file, b.Bytes(), 0o600))
 	return file
 }
 
@@ -204,15 +204,15 @@ func Crash(t *testing.T, name string, core []byte) string {
 func Debuginfod(t *testing.T, programs []string, args ...string) string {
 	t.Helper()
 	free, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	port := free.Addr().(*net.TCPAddr).Port
-	errtest.None(t, free.Close())
+	checktest.NoError(t, free.Close())
 	args = append([]string{"-p", strconv.Itoa(port), "-d", filepath.Join(t.TempDir(), "index")}, args...)
 	cmd := exec.CommandContext(t.Context(), "debuginfod", args...)
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	cmd.Env = append(os.Environ(), "DEBUGINFOD_URLS=") // or it would ask others
-	errtest.None(t, cmd.Start())
+	checktest.NoError(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
@@ -238,7 +238,7 @@ func Debuginfod(t *testing.T, programs []string, args ...string) string {
 func serves(t *testing.T, address string) bool {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return false

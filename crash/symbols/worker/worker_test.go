@@ -18,8 +18,8 @@ import (
 	"mishap/crash"
 	"mishap/crash/blobs"
 	"mishap/crash/blobs/blobstest"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
-	"mishap/crash/errtest"
 	"mishap/crash/intake"
 	"mishap/crash/symbols"
 	"mishap/crash/symbols/cores"
@@ -47,7 +47,7 @@ type fixture struct {
 func start(t *testing.T) fixture {
 	t.Helper()
 	stored, err := cores.OpenFolder(t.Context(), filepath.Join(symboltest.TempDir(t), "cores"), "the key of this test")
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	return startWith(t, stored)
 }
 
@@ -62,24 +62,24 @@ func startWith(t *testing.T, stored *cores.Store) fixture {
 		t.Fatal(err)
 	}
 	cache, err := debuginfo.OpenFolder(filepath.Join(dir, "cache"), 1<<30)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	s, err := symbols.New(symbols.Config{Finder: debuginfo.NewFinder(debuginfo.Config{Added: f.added, Cache: cache}),
 		WorkDir: filepath.Join(dir, "jobs"), Core: 1 << 30, Memory: 4 << 30, Time: 5 * time.Minute})
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	f.builds = dbsymbols.NewBuilds(f.store.Store)
 	s.Builds = f.builds
 	t.Cleanup(func() { _ = s.Close() })
 	f.Worker, err = worker.New(worker.Deps{Jobs: f.store, Files: f.store, Builds: f.builds,
 		Cores: f.cores, Symboliser: s, Version: "1",
 		Renew: dbsymbols.RenewInterval, Log: dbtest.Log(t), Registerer: prometheus.NewRegistry()})
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	f.round() // announces what it can do
 	return f
 }
 
 func (f fixture) round() {
 	f.Helper()
-	errtest.None(f.T, f.Round(f.Context()))
+	checktest.NoError(f.T, f.Round(f.Context()))
 }
 
 func (f fixture) add(files ...string) {
@@ -90,7 +90,7 @@ func (f fixture) add(files ...string) {
 				f.Errorf("add %s: %v", a.Name, a.Refused)
 			}
 		})
-		errtest.None(f.T, err)
+		checktest.NoError(f.T, err)
 	}
 }
 
@@ -112,7 +112,7 @@ func (f fixture) crashedAt(machine, version, addresses string) crash.CoreRequest
 	if err == nil {
 		_, _, err = f.store.SaveReport(f.Context(), rec)
 	}
-	errtest.None(f.T, err)
+	checktest.NoError(f.T, err)
 	return crash.CoreRequest{Report: rec.ID, System: rec.System, Problem: crash.BucketIDOf(rec.Grouping.Signature),
 		Version: rec.Version, Architecture: "amd64"}
 }
@@ -128,7 +128,7 @@ func (f fixture) sends(r crash.CoreRequest, sent string) {
 		_, err = f.store.CoreReceived(f.Context(), crash.ReceivedCore{Report: r.Report, Architecture: "amd64",
 			Store: f.cores.ID(), Bytes: size})
 	}
-	errtest.None(f.T, err)
+	checktest.NoError(f.T, err)
 }
 
 // asSent returns a core as whoopsie sends it.
@@ -161,7 +161,7 @@ func (f fixture) wantCore(r crash.CoreRequest, there bool) {
 func (f fixture) age(r crash.CoreRequest, by time.Duration) {
 	f.Helper()
 	at := time.Now().Add(-by)
-	errtest.None(f.T, os.Chtimes(filepath.Join(f.cores.Dir(), r.Report.String()+".core"), at, at))
+	checktest.NoError(f.T, os.Chtimes(filepath.Join(f.cores.Dir(), r.Report.String()+".core"), at, at))
 }
 
 // TestWorker checks that a core waits for its files, is symbolised once they are added, and is gone
@@ -263,11 +263,11 @@ func TestMoreCoresAway(t *testing.T) {
 	t.Parallel()
 	server := blobstest.Start(t, "mishap")
 	location, err := blobs.ParseLocation("s3://mishap/test?endpoint=http://" + server.Address)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	bucket, err := blobs.OpenBucket(location, blobstest.AccessKey, blobstest.Secret)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	stored, err := cores.Open(t.Context(), bucket, "cores/", t.TempDir(), "the key of all instances")
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	f := startWith(t, stored)
 	f.add("root/usr/bin/tiny", "symbols/tiny.debug")
 	r := f.crashed("m1")
@@ -325,7 +325,7 @@ func TestHostileCompression(t *testing.T) {
 			t.Fatal(err)
 		}
 		job, err := f.Symboliser.NewJob()
-		errtest.None(t, err)
+		checktest.NoError(t, err)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		err = worker.Unpack(t.Context(), job, f.cores, report, f.Symboliser.MaxUnpacked())
@@ -358,7 +358,7 @@ func TestClean(t *testing.T) {
 	f.age(r, 10*time.Minute)
 	clean := func(before time.Time) {
 		t.Helper()
-		errtest.None(t, worker.Clean(t.Context(), f.store, f.cores, before, 1<<30, dbtest.Log(t)))
+		checktest.NoError(t, worker.Clean(t.Context(), f.store, f.cores, before, 1<<30, dbtest.Log(t)))
 	}
 	clean(time.Time{}) // the database was away when it arrived
 	f.wantJob(r, crash.SymbolsQueued, "")
@@ -394,7 +394,7 @@ func TestClean(t *testing.T) {
 func (f fixture) nameAddresses() {
 	f.Helper()
 	dbtest.Counted(f.T, f.store.Store)
-	errtest.None(f.T, f.NameAddresses(f.Context()))
+	checktest.NoError(f.T, f.NameAddresses(f.Context()))
 }
 
 // learn says which build of tiny a version of its package has.
@@ -402,7 +402,7 @@ func (f fixture) learn(version string, id debuginfo.BuildID) {
 	f.Helper()
 	err := f.builds.Learn(f.Context(), []debuginfo.Fact{{Path: "/usr/bin/tiny", Package: "tide", Version: version,
 		Architecture: "amd64", Build: id}})
-	errtest.None(f.T, err)
+	checktest.NoError(f.T, err)
 }
 
 // TestNameAddresses checks that reports without a core wait for the builds of their version and for
@@ -418,7 +418,7 @@ func TestNameAddresses(t *testing.T) {
 	f.sends(other, asSent(symboltest.Core(t, "tiny")))
 	f.round()
 	report, err := f.store.Report(t.Context(), other.Report)
-	errtest.None(t, err)
+	checktest.NoError(t, err)
 	addresses := symboltest.TinyAddresses(t, report.Fields["Stacktrace"])
 
 	older, newer := f.crashedAt("m1", "2.0", addresses), f.crashedAt("m2", "3.0", addresses)
@@ -482,8 +482,6 @@ func TestSentence(t *testing.T) {
 	for remark, want := range map[string]string{
 		"": "", "it ended": "It ended.", "ørsted.so: damaged": "Ørsted.so: damaged.",
 	} {
-		if got := worker.Sentence(remark); got != want {
-			t.Errorf("%q: got %q, want %q", remark, got, want)
-		}
+		checktest.Equal(t, remark, worker.Sentence(remark), want)
 	}
 }
