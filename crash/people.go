@@ -203,15 +203,6 @@ func (u User) CheckPrivate(source string) error {
 		"here can give it to you.", packageOrAll(source))
 }
 
-// CheckField returns Forbidden, with whom to ask, because the person may not read a field in reports of
-// a source package. Nobody may read secret fields.
-func (u User) CheckField(source string) error {
-	if err := u.CheckPrivate(source); err != nil {
-		return err
-	}
-	return Errorf(Forbidden, "secret_field", "This field is secret. mishap does not store it.")
-}
-
 func packageOrAll(source string) string {
 	if source == "" {
 		return "all packages"

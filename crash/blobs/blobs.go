@@ -43,8 +43,6 @@ type Store interface {
 	List(ctx context.Context, prefix string) iter.Seq2[Info, error]
 	// Delete removes a blob. It does nothing if there is none.
 	Delete(ctx context.Context, key string) error
-	// DeletePrefix removes all blobs whose keys begin with prefix, and returns how many there were.
-	DeletePrefix(ctx context.Context, prefix string) (int, error)
 }
 
 // maxSize is the size limit of a blob, because S3 stores no larger ones in one step.
@@ -94,8 +92,8 @@ func ParseLocation(text string) (Location, error) {
 	return l, nil
 }
 
-// deleteAll removes all blobs whose keys begin with prefix, and returns how many there were.
-func deleteAll(ctx context.Context, s Store, prefix string) (int, error) {
+// DeletePrefix removes all blobs whose keys begin with prefix, and returns how many there were.
+func DeletePrefix(ctx context.Context, s Store, prefix string) (int, error) {
 	n := 0
 	for info, err := range s.List(ctx, prefix) {
 		if err != nil {
@@ -301,9 +299,4 @@ func (f *Folder) Delete(_ context.Context, key string) error {
 		dir = filepath.Dir(dir)
 	}
 	return nil
-}
-
-// DeletePrefix implements [Store].
-func (f *Folder) DeletePrefix(ctx context.Context, prefix string) (int, error) {
-	return deleteAll(ctx, f, prefix)
 }

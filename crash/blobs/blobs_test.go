@@ -125,7 +125,7 @@ func keepsFirst(t *testing.T, s Store) {
 	if _, err := s.Open(t.Context(), "missing", 0, -1); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("open of a missing blob: got %v", err)
 	}
-	if n, err := s.DeletePrefix(t.Context(), "cores/"); n != 2 || err != nil {
+	if n, err := DeletePrefix(t.Context(), s, "cores/"); n != 2 || err != nil {
 		t.Errorf("got %d deleted, %v", n, err)
 	}
 	if err := s.Delete(t.Context(), "cores/2026-11/one"); err != nil {

@@ -288,8 +288,3 @@ func (b *Bucket) Delete(ctx context.Context, key string) error {
 	}
 	return nil
 }
-
-// DeletePrefix implements [Store].
-func (b *Bucket) DeletePrefix(ctx context.Context, prefix string) (int, error) {
-	return deleteAll(ctx, b, prefix)
-}

@@ -2,6 +2,7 @@ package grouping
 
 import (
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -385,11 +386,7 @@ func Quality(f crash.Fields, complete bool) int {
 
 // withoutOwnSignature returns a copy of the fields without DuplicateSignature.
 func withoutOwnSignature(f crash.Fields) crash.Fields {
-	other := make(crash.Fields, len(f))
-	for name, value := range f {
-		if name != "DuplicateSignature" {
-			other[name] = value
-		}
-	}
+	other := maps.Clone(f)
+	delete(other, "DuplicateSignature")
 	return other
 }

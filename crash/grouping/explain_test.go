@@ -3,6 +3,7 @@ package grouping_test
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -162,12 +163,8 @@ func TestPassages(t *testing.T) {
 }
 
 func with(f crash.Fields, name, value string) crash.Fields {
-	other := crash.Fields{name: value}
-	for n, v := range f {
-		if n != name {
-			other[n] = v
-		}
-	}
+	other := maps.Clone(f)
+	other[name] = value
 	return other
 }
 

@@ -250,7 +250,7 @@ func CreateRemote(ctx context.Context, o Options, to *blobs.Bucket) (r Result, e
 		return r, err
 	}
 	if err := upload(ctx, to, tmp, r.Path, r.Files); err != nil {
-		_, cleanup := to.DeletePrefix(context.WithoutCancel(ctx), r.Path+"/")
+		_, cleanup := blobs.DeletePrefix(context.WithoutCancel(ctx), to, r.Path+"/")
 		return r, errors.Join(err, cleanup)
 	}
 	if o.Keep > 0 {
@@ -410,7 +410,7 @@ func removeAbandoned(ctx context.Context, in *blobs.Bucket) error {
 	}
 	for _, r := range all {
 		if _, ok := r.sizes[checksumName]; !ok && r.newest.Before(before) {
-			if _, err := in.DeletePrefix(ctx, r.name+"/"); err != nil {
+			if _, err := blobs.DeletePrefix(ctx, in, r.name+"/"); err != nil {
 				return err
 			}
 		}
@@ -444,7 +444,7 @@ func (in objects) remove(ctx context.Context, name string) error {
 	if err := in.Delete(ctx, name+"/"+checksumName); err != nil {
 		return err
 	}
-	_, err := in.DeletePrefix(ctx, name+"/")
+	_, err := blobs.DeletePrefix(ctx, in, name+"/")
 	return err
 }
 

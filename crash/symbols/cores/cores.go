@@ -50,7 +50,8 @@ func OpenFolder(ctx context.Context, dir string, key crash.Secret) (*Store, erro
 	if err != nil {
 		return nil, err
 	}
-	return identified(ctx, &Store{blobs: folder, dir: dir, key: string(key)})
+	s := &Store{blobs: folder, dir: dir, key: string(key)}
+	return s, s.identify(ctx)
 }
 
 // Open opens the cores below a prefix of storage that other instances share; all need the same key. dir
@@ -60,7 +61,8 @@ func Open(ctx context.Context, shared blobs.Store, prefix, dir string, key crash
 	if err != nil {
 		return nil, err
 	}
-	return identified(ctx, &Store{blobs: shared, prefix: prefix, waiting: folder, dir: dir, key: string(key)})
+	s := &Store{blobs: shared, prefix: prefix, waiting: folder, dir: dir, key: string(key)}
+	return s, s.identify(ctx)
 }
 
 // openFolder opens a folder, and removes partial files that a dead process left there.
@@ -72,27 +74,20 @@ func openFolder(dir string) (*blobs.Folder, error) {
 	return blobs.OpenFolder(dir)
 }
 
-// identified reads the identity of the storage, or gives it one.
-func identified(ctx context.Context, s *Store) (*Store, error) {
-	if err := s.identify(ctx); err != nil {
-		return nil, fmt.Errorf("identity of the cores: %w", err)
-	}
-	return s, nil
-}
-
+// identify reads the identity of the storage, or gives it one.
 func (s *Store) identify(ctx context.Context) error {
 	fresh := strings.NewReader(randomText())
 	if _, err := s.blobs.Put(ctx, s.prefix+idKey, fresh, fresh.Size()); err != nil {
-		return err
+		return fmt.Errorf("identity of the cores: %w", err)
 	}
 	in, err := s.blobs.Open(ctx, s.prefix+idKey, 0, 1000)
 	if err != nil {
-		return err
+		return fmt.Errorf("identity of the cores: %w", err)
 	}
 	defer in.Close() //nolint:errcheck // only read
 	b, err := io.ReadAll(in)
 	if err == nil && len(b) < 32 {
-		err = errors.New("it is damaged")
+		err = errors.New("the identity of the cores is damaged")
 	}
 	s.id = strings.TrimSpace(string(b))
 	return err
