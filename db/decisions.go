@@ -303,10 +303,9 @@ const sqlUpdateRules = `
 
 // UpdateRules returns what mishap writes to bugs by itself, in the order in which the rules apply.
 func (s *Store) UpdateRules(ctx context.Context) (crash.UpdateRules, error) {
-	rules, err := List(ctx, s.Pool, sqlUpdateRules, nil, func(row pgx.CollectableRow) (r crash.UpdateRule, err error) {
-		err = row.Scan(&r.Pattern, &r.Again, &r.Quiet, &r.QuietWeeks, &r.Section, &r.Person, OrZero(&r.Changed))
-		return r, err
-	})
+	rules, err := List(ctx, s.Pool, sqlUpdateRules, nil, Into(func(r *crash.UpdateRule) []any {
+		return []any{&r.Pattern, &r.Again, &r.Quiet, &r.QuietWeeks, &r.Section, &r.Person, OrZero(&r.Changed)}
+	}))
 	return rules, Wrap(err, "rules of updates")
 }
 

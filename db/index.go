@@ -304,9 +304,7 @@ func (s *Store) indexSystems(ctx context.Context, args pgx.NamedArgs) (map[crash
 	systems := map[crash.BucketID]int64{}
 	var head crash.BucketID
 	var n int64
-	err := Each(ctx, s.Pool, sqlIndexSystems, args, []any{ScanTo(head[:]), &n}, func() {
-		systems[head] = n
-	})
+	err := Each(ctx, s.Pool, sqlIndexSystems, args, []any{ScanTo(head[:]), &n}, func() { systems[head] = n })
 	return systems, err
 }
 
@@ -336,10 +334,7 @@ func (s *Store) indexShrunk(ctx context.Context, args pgx.NamedArgs) ([]crash.Bu
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (id crash.BucketID, err error) {
-		err = row.Scan(ScanTo(id[:]))
-		return id, err
-	})
+	return pgx.CollectRows(rows, ScanID)
 }
 
 // indexCell is a row of bucket_days. Its byte slices are valid until the next row is read.

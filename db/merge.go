@@ -80,9 +80,7 @@ func (d *deciding) heads(ctx context.Context, ids []crash.BucketID) (map[crash.B
 	heads := map[crash.BucketID]crash.BucketID{}
 	var id, head crash.BucketID
 	if err := Each(ctx, d, sqlHeads, pgx.NamedArgs{"ids": IDBytes(ids)}, []any{ScanTo(id[:]), ScanTo(head[:])},
-		func() {
-			heads[id] = head
-		}); err != nil {
+		func() { heads[id] = head }); err != nil {
 		return nil, err
 	}
 	for _, id := range ids {
@@ -470,7 +468,7 @@ func (s *Decisions) StepSplit(ctx context.Context, id int64) (finished bool, err
 }
 
 func (d *deciding) stepSplit(ctx context.Context, decision crash.Decision) (finished bool, err error) {
-	sources, err := List(ctx, d, sqlSourcesOf, pgx.NamedArgs{"id": decision.ID}, scanID)
+	sources, err := List(ctx, d, sqlSourcesOf, pgx.NamedArgs{"id": decision.ID}, ScanID)
 	if err != nil {
 		return false, err
 	}
@@ -510,11 +508,6 @@ func (d *deciding) stepSplit(ctx context.Context, decision crash.Decision) (fini
 		return true, d.endUnsplit(ctx, decision)
 	}
 	return finished, nil
-}
-
-func scanID(row pgx.CollectableRow) (id crash.BucketID, err error) {
-	err = row.Scan(ScanTo(id[:]))
-	return id, err
 }
 
 // reportsToSplit reads the next reports that a split may move.
@@ -640,7 +633,7 @@ func (s *Decisions) PreviewSplit(ctx context.Context, bucket crash.BucketID, c c
 		limit = previewBodies
 	}
 	err = s.InTx(ctx, func(tx pgx.Tx) error {
-		buckets, err := List(ctx, tx, sqlMembers, pgx.NamedArgs{"bucket": bucket[:]}, scanID)
+		buckets, err := List(ctx, tx, sqlMembers, pgx.NamedArgs{"bucket": bucket[:]}, ScanID)
 		if err != nil {
 			return err
 		}

@@ -95,10 +95,9 @@ func (s *Store) adoptProvisional(ctx context.Context, tx pgx.Tx, round int64) er
 		return fmt.Errorf("names for provisional problems: %w", err)
 	}
 	type pair struct{ from, named crash.BucketID }
-	pairs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p pair, err error) {
-		err = row.Scan(ScanTo(p.from[:]), ScanTo(p.named[:]))
-		return p, err
-	})
+	pairs, err := pgx.CollectRows(rows, Into(func(p *pair) []any {
+		return []any{ScanTo(p.from[:]), ScanTo(p.named[:])}
+	}))
 	if err != nil {
 		return fmt.Errorf("names for provisional problems: %w", err)
 	}

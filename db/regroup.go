@@ -236,10 +236,7 @@ func (s *Decisions) endRegroup(ctx context.Context, run crash.RegroupRun) (crash
 				return err
 			}
 			type pair struct{ from, to crash.BucketID }
-			pairs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p pair, err error) {
-				err = row.Scan(ScanTo(p.from[:]), ScanTo(p.to[:]))
-				return p, err
-			})
+			pairs, err := pgx.CollectRows(rows, Into(func(p *pair) []any { return []any{ScanTo(p.from[:]), ScanTo(p.to[:])} }))
 			if err != nil {
 				return err
 			}
@@ -638,7 +635,7 @@ func (d *deciding) splitTargets(ctx context.Context, reports []groupedReport) (m
 		}
 	}
 	targets := map[crash.BucketID]bool{}
-	found, err := List(ctx, d, sqlSplitTargets, pgx.NamedArgs{"buckets": IDBytes(ids)}, scanID)
+	found, err := List(ctx, d, sqlSplitTargets, pgx.NamedArgs{"buckets": IDBytes(ids)}, ScanID)
 	for _, id := range found {
 		targets[id] = true
 	}

@@ -178,10 +178,7 @@ func (d *dropping) drop(ctx context.Context, until expiry, keys bool) error {
 		pattern, form = `^report_keys_[0-9]{4}$`, "report_keys_2006"
 	}
 	found, err := List(ctx, d.conn, sqlPartitions, pgx.NamedArgs{"pattern": pattern},
-		func(row pgx.CollectableRow) (f foundPartition, err error) {
-			err = row.Scan(&f.name, &f.attached, &f.pending)
-			return f, err
-		})
+		Into(func(f *foundPartition) []any { return []any{&f.name, &f.attached, &f.pending} }))
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"mishap/crash"
 )
 
 // Querier is a pool, a connection or a transaction.
@@ -73,4 +75,24 @@ func WrapOr(err, none error, format string, args ...any) error {
 		return none
 	}
 	return Wrap(err, format, args...)
+}
+
+// Into returns a function for [List] and [One] that scans a row to the places that of returns.
+func Into[T any](of func(*T) []any) pgx.RowToFunc[T] {
+	return func(row pgx.CollectableRow) (value T, err error) {
+		err = row.Scan(of(&value)...)
+		return value, err
+	}
+}
+
+// ScanID reads the id of a bucket.
+func ScanID(row pgx.CollectableRow) (id crash.BucketID, err error) {
+	err = row.Scan(ScanTo(id[:]))
+	return id, err
+}
+
+// ScanReportID reads the id of a report.
+func ScanReportID(row pgx.CollectableRow) (id crash.OopsID, err error) {
+	err = row.Scan((*[16]byte)(&id))
+	return id, err
 }

@@ -113,10 +113,9 @@ const notRepeated = "It was waiting in the backup from which the database was re
 func Held(ctx context.Context, h *db.Handle, r crash.Restored, limit int) (items []crash.HeldItem, total int,
 	err error) {
 	items, err = db.List(reader.Everything(ctx), h.Pool, sqlHeld, pgx.NamedArgs{"at": r.At, "limit": limit},
-		func(row pgx.CollectableRow) (i crash.HeldItem, err error) {
-			err = row.Scan(&i.Kind, &i.ID, &i.Recipient, &i.About, &i.Since, &i.InBackup, &total)
-			return i, err
-		})
+		db.Into(func(i *crash.HeldItem) []any {
+			return []any{&i.Kind, &i.ID, &i.Recipient, &i.About, &i.Since, &i.InBackup, &total}
+		}))
 	return items, total, db.Wrap(err, "what waits")
 }
 

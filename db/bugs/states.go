@@ -440,10 +440,9 @@ const (
 // of their problems.
 func (s *Store) QuietBugs(ctx context.Context) ([]crash.QuietBug, error) {
 	ctx = reader.AsVisitor(ctx) // mishap writes nothing about embargoed problems to bugs
-	bugs, err := db.List(ctx, s.Pool, sqlQuietBugs, nil, func(row pgx.CollectableRow) (q crash.QuietBug, err error) {
-		err = row.Scan(&q.Number, &q.SourcePackage, &q.Last, db.OrZero(&q.Commented))
-		return q, err
-	})
+	bugs, err := db.List(ctx, s.Pool, sqlQuietBugs, nil, db.Into(func(q *crash.QuietBug) []any {
+		return []any{&q.Number, &q.SourcePackage, &q.Last, db.OrZero(&q.Commented)}
+	}))
 	return bugs, db.Wrap(err, "quiet bugs")
 }
 

@@ -434,10 +434,7 @@ func (r *round) readArrivals(ctx context.Context) ([]arrival, error) {
 	}
 	arrivals, err := db.List(ctx, r.store.Pool, sqlPackageArrivals, pgx.NamedArgs{
 		"packages": packages, "since": first.Add(-rules.StormTime),
-	}, func(row pgx.CollectableRow) (a arrival, err error) {
-		err = row.Scan(&a.pkg, &a.binary, &a.source, db.ScanTo(a.problem[:]), &a.at)
-		return a, err
-	})
+	}, db.Into(func(a *arrival) []any { return []any{&a.pkg, &a.binary, &a.source, db.ScanTo(a.problem[:]), &a.at} }))
 	return arrivals, db.Wrap(err, "new problems of packages")
 }
 

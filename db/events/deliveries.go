@@ -65,9 +65,7 @@ func (s *Store) DeliveryStates(ctx context.Context, endpoint int64) (map[crash.D
 	var state crash.DeliveryState
 	var n int64
 	err := db.Each(ctx, s.Pool, sqlDeliveryStates, pgx.NamedArgs{"endpoint": endpoint}, []any{&state, &n},
-		func() {
-			states[state] = n
-		})
+		func() { states[state] = n })
 	return states, db.Wrap(err, "states of deliveries")
 }
 
@@ -85,10 +83,9 @@ func (s *Store) Delivery(
 	}
 	rows, err = s.Pool.Query(ctx, sqlDeliveryAttempts, pgx.NamedArgs{"id": d.ID})
 	if err == nil {
-		attempts, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (a crash.DeliveryAttempt, err error) {
-			err = row.Scan(&a.Started, db.OrZero(&a.Ended), &a.Status, &a.Answer, &a.Problem)
-			return a, err
-		})
+		attempts, err = pgx.CollectRows(rows, db.Into(func(a *crash.DeliveryAttempt) []any {
+			return []any{&a.Started, db.OrZero(&a.Ended), &a.Status, &a.Answer, &a.Problem}
+		}))
 	}
 	return d, attempts, db.Wrap(err, "attempts of delivery %s", id)
 }

@@ -341,9 +341,7 @@ func (r *round) muted(ctx context.Context, heads [][]byte) (map[crash.BucketID]b
 	muted := map[crash.BucketID]bool{}
 	var id crash.BucketID
 	err := db.Each(ctx, r.store.Pool, sqlTriageMuted, pgx.NamedArgs{"heads": heads}, []any{db.ScanTo(id[:])},
-		func() {
-			muted[id] = true
-		})
+		func() { muted[id] = true })
 	return muted, db.Wrap(err, "muted problems")
 }
 
@@ -472,9 +470,7 @@ func (s *Store) machinesIn(ctx context.Context, some []*index.Problem, until tim
 	var n int64
 	err := db.Each(ctx, s.Pool, sqlMachinesIn, pgx.NamedArgs{
 		"heads": ids(some), "since": until.AddDate(0, 0, 1-crash.PeriodWeek.Days()), "until": until,
-	}, []any{db.ScanTo(id[:]), &n}, func() {
-		machines[id] = n
-	})
+	}, []any{db.ScanTo(id[:]), &n}, func() { machines[id] = n })
 	return machines, db.Classify(err)
 }
 
@@ -519,10 +515,9 @@ func (r *round) matchSearches(ctx context.Context, heads []crash.BucketID) error
 	heads = slices.Compact(heads)
 	args := r.store.RightsArgs(pgx.NamedArgs{"most": maxFollowedSearches})
 	follows, err := db.List(ctx, r.store.Pool, sqlFollowedSearches, args,
-		func(row pgx.CollectableRow) (f searchFollow, err error) {
-			err = row.Scan(&f.path, &f.name, &f.user.ID, &f.user.Name, &f.user.TrackerName)
-			return f, err
-		})
+		db.Into(func(f *searchFollow) []any {
+			return []any{&f.path, &f.name, &f.user.ID, &f.user.Name, &f.user.TrackerName}
+		}))
 	if err != nil {
 		return fmt.Errorf("followed searches: %w", db.Classify(err))
 	}

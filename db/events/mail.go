@@ -590,9 +590,7 @@ func (s *Store) MailTotals(ctx context.Context) (t MailTotals, err error) {
 	var n int64
 	var last *time.Time
 	if err = db.Each(ctx, s.Pool, sqlMailTotals, pgx.NamedArgs{"since": s.Now().AddDate(0, 0, -1)},
-		[]any{&state, &n, &last}, func() {
-			t.States[state] = n
-		}); err == nil {
+		[]any{&state, &n, &last}, func() { t.States[state] = n }); err == nil {
 		err = s.Pool.QueryRow(ctx, sqlLastSuccess).Scan(db.OrZero(&t.LastSuccess))
 	}
 	return t, db.Wrap(err, "count mails")

@@ -265,9 +265,7 @@ func (s *Store) AccountNames(ctx context.Context) (map[int64]string, error) {
 	names := map[int64]string{}
 	var id int64
 	var name string
-	err := db.Each(ctx, s.Pool, sqlAccountNames, nil, []any{&id, &name}, func() {
-		names[id] = name
-	})
+	err := db.Each(ctx, s.Pool, sqlAccountNames, nil, []any{&id, &name}, func() { names[id] = name })
 	return names, db.Classify(err)
 }
 

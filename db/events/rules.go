@@ -447,9 +447,7 @@ func (s *Store) Activity(ctx context.Context) (map[int64]rules.Activity, error) 
 	var id int64
 	var a rules.Activity
 	err := db.Each(ctx, s.Pool, sqlRuleActivity, pgx.NamedArgs{"since": since}, []any{&id, &a.Last, &a.Recent},
-		func() {
-			all[id] = a
-		})
+		func() { all[id] = a })
 	return all, db.Wrap(err, "activity of rules")
 }
 

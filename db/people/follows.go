@@ -108,10 +108,7 @@ func (a *Store) Follows(ctx context.Context, user int64, f crash.Follow) (does b
 // restoring a search restores its follows, too.
 func (a *Store) Followed(ctx context.Context, user int64) ([]crash.Follow, error) {
 	follows, err := db.List(ctx, a.store.Pool, sqlFollows, pgx.NamedArgs{"user": user},
-		func(row pgx.CollectableRow) (f crash.Follow, err error) {
-			err = row.Scan(&f.Kind, &f.Name, &f.Since)
-			return f, err
-		})
+		db.Into(func(f *crash.Follow) []any { return []any{&f.Kind, &f.Name, &f.Since} }))
 	return follows, db.Wrap(err, "followed")
 }
 
@@ -143,11 +140,7 @@ func (a *Store) ArrivedSince(ctx context.Context, ids []crash.BucketID, since ti
 	for i, id := range ids {
 		keys[i] = id[:]
 	}
-	arrived, err := db.List(ctx, a.store.Pool, sqlArrived, pgx.NamedArgs{"ids": keys, "since": since},
-		func(row pgx.CollectableRow) (id crash.BucketID, err error) {
-			err = row.Scan(db.ScanTo(id[:]))
-			return id, err
-		})
+	arrived, err := db.List(ctx, a.store.Pool, sqlArrived, pgx.NamedArgs{"ids": keys, "since": since}, db.ScanID)
 	return arrived, db.Wrap(err, "arrived since")
 }
 
@@ -182,10 +175,9 @@ const (
 // Marks returns what a person has seen of the problems and searches that they follow.
 func (a *Store) Marks(ctx context.Context, user int64) ([]crash.FollowMark, error) {
 	marks, err := db.List(ctx, a.store.Pool, sqlMarks, pgx.NamedArgs{"user": user},
-		func(row pgx.CollectableRow) (m crash.FollowMark, err error) {
-			err = row.Scan(&m.Kind, &m.Name, db.ScanTo(m.Bucket[:]), &m.Mark, &m.News, db.OrZero(&m.At))
-			return m, err
-		})
+		db.Into(func(m *crash.FollowMark) []any {
+			return []any{&m.Kind, &m.Name, db.ScanTo(m.Bucket[:]), &m.Mark, &m.News, db.OrZero(&m.At)}
+		}))
 	return marks, db.Wrap(err, "marks")
 }
 

@@ -272,10 +272,7 @@ func (a *Store) UnlinkIdentity(ctx context.Context, user, id int64, ways Ways) e
 		}
 		left = left && ways.Password
 		all, err := db.List(ctx, tx, sqlIdentitiesOfUser, pgx.NamedArgs{"user": user},
-			func(row pgx.CollectableRow) (i crash.StoredIdentity, err error) {
-				err = row.Scan(&i.ID, &i.Source, &i.Issuer, &i.Subject)
-				return i, err
-			})
+			db.Into(func(i *crash.StoredIdentity) []any { return []any{&i.ID, &i.Source, &i.Issuer, &i.Subject} }))
 		if err != nil {
 			return fmt.Errorf("identities of account: %w", err)
 		}

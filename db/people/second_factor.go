@@ -213,8 +213,7 @@ func (s *Store) SecondFactors(ctx context.Context) (map[int64]time.Time, error) 
 	all := map[int64]time.Time{}
 	var user int64
 	var since time.Time
-	err := db.Each(ctx, s.store.Pool, sqlAll, nil, []any{&user, &since},
-		func() { all[user] = since })
+	err := db.Each(ctx, s.store.Pool, sqlAll, nil, []any{&user, &since}, func() { all[user] = since })
 	return all, db.Wrap(err, "second factors")
 }
 

@@ -173,10 +173,9 @@ const sqlSessions = `
 // SessionsOf returns the sessions of an account, the last used first, at most 100.
 func (a *Store) SessionsOf(ctx context.Context, user int64) ([]crash.Session, error) {
 	sessions, err := db.List(ctx, a.store.Pool, sqlSessions, pgx.NamedArgs{"user": user, "now": a.store.Now()},
-		func(row pgx.CollectableRow) (s crash.Session, err error) {
-			err = row.Scan(&s.ID, &s.Created, &s.Used, &s.Address, &s.Browser, &s.Source)
-			return s, err
-		})
+		db.Into(func(s *crash.Session) []any {
+			return []any{&s.ID, &s.Created, &s.Used, &s.Address, &s.Browser, &s.Source}
+		}))
 	return sessions, db.Wrap(err, "sessions")
 }
 

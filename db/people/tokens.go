@@ -94,11 +94,7 @@ func (a *Store) AddTokenFor(ctx context.Context, by string, u crash.User, name s
 
 // Tokens returns a person's tokens that were not revoked, newest first. It includes expired ones.
 func (a *Store) Tokens(ctx context.Context, u crash.User) ([]crash.APIToken, error) {
-	tokens, err := db.List(ctx, a.store.Pool, sqlTokens, pgx.NamedArgs{"user": u.ID},
-		func(row pgx.CollectableRow) (t crash.APIToken, err error) {
-			err = row.Scan(tokenFields(&t)...)
-			return t, err
-		})
+	tokens, err := db.List(ctx, a.store.Pool, sqlTokens, pgx.NamedArgs{"user": u.ID}, db.Into(tokenFields))
 	return tokens, db.Wrap(err, "tokens")
 }
 
@@ -268,10 +264,7 @@ func (s *Store) RevokeTokens(ctx context.Context, by string, state crash.TokenSt
 func (s *Store) revokeTokens(ctx context.Context, by, sql string, args pgx.NamedArgs) (all []revoked, err error) {
 	args["now"] = s.store.Now()
 	err = s.store.InTx(ctx, func(tx pgx.Tx) error {
-		all, err = db.List(ctx, tx, sql, args, func(row pgx.CollectableRow) (t revoked, err error) {
-			err = row.Scan(&t.hint, &t.person)
-			return t, err
-		})
+		all, err = db.List(ctx, tx, sql, args, db.Into(func(t *revoked) []any { return []any{&t.hint, &t.person} }))
 		if err != nil {
 			return fmt.Errorf("revoke tokens: %w", err)
 		}

@@ -177,10 +177,9 @@ func (s *Store) UndoAssignment(ctx context.Context, bucket crash.BucketID, id in
 // with those that were undone.
 func (s *Store) Assignments(ctx context.Context, bucket crash.BucketID, limit int) ([]crash.Assignment, error) {
 	found, err := db.List(ctx, s.Pool, sqlAssignments, pgx.NamedArgs{"bucket": bucket[:], "limit": limit},
-		func(row pgx.CollectableRow) (a crash.Assignment, err error) {
-			err = row.Scan(&a.ID, db.ScanTo(a.Bucket[:]), &a.Assignee, &a.By, &a.At, &a.UndoneBy, db.OrZero(&a.UndoneAt))
-			return a, err
-		})
+		db.Into(func(a *crash.Assignment) []any {
+			return []any{&a.ID, db.ScanTo(a.Bucket[:]), &a.Assignee, &a.By, &a.At, &a.UndoneBy, db.OrZero(&a.UndoneAt)}
+		}))
 	return found, db.Wrap(err, "assignments of %s", bucket)
 }
 
@@ -205,9 +204,7 @@ func (s *Store) AssigneesAndTags(ctx context.Context, ids []crash.BucketID) (map
 	var id crash.BucketID
 	var p index.People
 	err := db.Each(ctx, s.Pool, sqlPeopleOf, pgx.NamedArgs{"ids": db.IDBytes(ids)},
-		[]any{db.ScanTo(id[:]), &p.Name, &p.TagList}, func() {
-			all[id] = p
-		})
+		[]any{db.ScanTo(id[:]), &p.Name, &p.TagList}, func() { all[id] = p })
 	return all, db.Wrap(err, "assignees of problems")
 }
 

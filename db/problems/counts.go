@@ -193,10 +193,9 @@ func (s *Store) NewBuckets(ctx context.Context, source, previous, version string
 	if err != nil {
 		return nil, fmt.Errorf("new buckets: %w", db.Classify(err))
 	}
-	buckets, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (b stats.NewBucket, err error) {
-		err = row.Scan(db.ScanTo(b.ID[:]), &b.Signature, &b.Reports, &b.Systems)
-		return b, err
-	})
+	buckets, err := pgx.CollectRows(rows, db.Into(func(b *stats.NewBucket) []any {
+		return []any{db.ScanTo(b.ID[:]), &b.Signature, &b.Reports, &b.Systems}
+	}))
 	return buckets, db.Wrap(err, "new buckets")
 }
 
@@ -280,10 +279,9 @@ const sqlBucketVersionSpans = `
 // newest first.
 func (s *Store) BucketVersionSpans(ctx context.Context, id crash.BucketID) ([]stats.BucketVersion, error) {
 	spans, err := db.List(ctx, s.Pool, sqlBucketVersionSpans, pgx.NamedArgs{"bucket": id[:]},
-		func(row pgx.CollectableRow) (v stats.BucketVersion, err error) {
-			err = row.Scan(&v.Version, &v.Release, &v.Reports, &v.Systems, db.OrZero(&v.First), db.OrZero(&v.Last))
-			return v, err
-		})
+		db.Into(func(v *stats.BucketVersion) []any {
+			return []any{&v.Version, &v.Release, &v.Reports, &v.Systems, db.OrZero(&v.First), db.OrZero(&v.Last)}
+		}))
 	return spans, db.Wrap(err, "versions of bucket %s", id)
 }
 

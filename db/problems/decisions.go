@@ -374,10 +374,9 @@ func (s *Store) EndMutes(ctx context.Context) error {
 }
 
 func (s *Store) standingMutes(ctx context.Context) ([]standingMute, error) {
-	mutes, err := db.List(ctx, s.Pool, sqlMutes, nil, func(row pgx.CollectableRow) (m standingMute, err error) {
-		err = row.Scan(append(db.MarkTargets(&m.Mark), &m.known, db.ScanTo(m.head[:]), &m.changed)...)
-		return m, err
-	})
+	mutes, err := db.List(ctx, s.Pool, sqlMutes, nil, db.Into(func(m *standingMute) []any {
+		return append(db.MarkTargets(&m.Mark), &m.known, db.ScanTo(m.head[:]), &m.changed)
+	}))
 	return mutes, db.Wrap(err, "standing mutes")
 }
 
@@ -545,10 +544,7 @@ const sqlRestricted = `
 func (s *Store) Restricted(ctx context.Context, kind crash.MarkKind, limit int) ([]crash.Mark, error) {
 	args := pgx.NamedArgs{"kind": kind, "newest": kind == crash.MarkHold, "limit": limit}
 	marks, err := db.List(ctx, s.Pool, sqlRestricted, args,
-		func(row pgx.CollectableRow) (m crash.Mark, err error) {
-			err = row.Scan(append(db.MarkTargets(&m), db.ScanTo(m.Bucket[:]))...)
-			return m, err
-		})
+		db.Into(func(m *crash.Mark) []any { return append(db.MarkTargets(m), db.ScanTo(m.Bucket[:])) }))
 	return marks, db.Wrap(err, "problems with the mark %s", kind)
 }
 

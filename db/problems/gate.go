@@ -243,10 +243,9 @@ func (s *Store) gateMachines(ctx context.Context, args pgx.NamedArgs, in *stats.
 func (s *Store) gateProblems(ctx context.Context, args pgx.NamedArgs, in *stats.GateInput) error {
 	var err error
 	in.Problems, err = db.List(ctx, s.Pool, sqlGateProblems, args,
-		func(row pgx.CollectableRow) (p stats.GateProblem, err error) {
-			err = row.Scan(db.ScanTo(p.ID[:]), &p.Before, &p.After, &p.History, &p.Lower, &p.Nameless)
-			return p, err
-		})
+		db.Into(func(p *stats.GateProblem) []any {
+			return []any{db.ScanTo(p.ID[:]), &p.Before, &p.After, &p.History, &p.Lower, &p.Nameless}
+		}))
 	if err != nil {
 		return err
 	}

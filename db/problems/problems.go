@@ -328,10 +328,7 @@ func (s *Store) reportIDs(ctx context.Context, sql string, args pgx.NamedArgs) (
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (id crash.OopsID, err error) {
-		err = row.Scan((*[16]byte)(&id))
-		return id, err
-	})
+	return pgx.CollectRows(rows, db.ScanReportID)
 }
 
 // As in lists.go, the first condition on received lets PostgreSQL skip partitions.

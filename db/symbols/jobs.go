@@ -230,21 +230,14 @@ func (s *Store) HeldReports(ctx context.Context, reports []crash.OopsID) ([]cras
 		received[i] = id.Received()
 	}
 	held, err := db.List(ctx, s.Pool, sqlHeldReports, pgx.NamedArgs{"ids": uuids(reports), "received": received},
-		func(row pgx.CollectableRow) (id crash.OopsID, err error) {
-			err = row.Scan((*[16]byte)(&id))
-			return id, err
-		})
+		db.ScanReportID)
 	return held, db.Wrap(err, "reports of held problems")
 }
 
 // DoneCores returns which of these cores are no longer needed, because their reports have names or do not
 // exist any more.
 func (s *Store) DoneCores(ctx context.Context, cores []crash.OopsID) ([]crash.OopsID, error) {
-	done, err := db.List(ctx, s.Pool, sqlDoneCores, pgx.NamedArgs{"ids": uuids(cores)},
-		func(row pgx.CollectableRow) (id crash.OopsID, err error) {
-			err = row.Scan((*[16]byte)(&id))
-			return id, err
-		})
+	done, err := db.List(ctx, s.Pool, sqlDoneCores, pgx.NamedArgs{"ids": uuids(cores)}, db.ScanReportID)
 	return done, db.Wrap(err, "cores that are done")
 }
 
@@ -256,10 +249,7 @@ func (s *Store) UnrecordedCores(ctx context.Context, stored []crash.OopsID) ([]c
 		received[i] = id.Received()
 	}
 	found, err := db.List(ctx, s.Pool, sqlUnrecordedCores, pgx.NamedArgs{"ids": uuids(stored), "received": received},
-		func(row pgx.CollectableRow) (c crash.ReceivedCore, err error) {
-			err = row.Scan((*[16]byte)(&c.Report), &c.Architecture)
-			return c, err
-		})
+		db.Into(func(c *crash.ReceivedCore) []any { return []any{(*[16]byte)(&c.Report), &c.Architecture} }))
 	return found, db.Wrap(err, "cores not recorded")
 }
 
@@ -385,8 +375,6 @@ func (b *Builds) contradictory(ctx context.Context, report crash.Fields, paths [
 	args := installedArgs(report, paths)
 	found := map[string]bool{}
 	var path string
-	err := db.Each(ctx, b.Pool, sqlContradictory, args, []any{&path}, func() {
-		found[path] = true
-	})
+	err := db.Each(ctx, b.Pool, sqlContradictory, args, []any{&path}, func() { found[path] = true })
 	return found, db.Wrap(err, "contradictory builds")
 }

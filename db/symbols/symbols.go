@@ -210,10 +210,9 @@ func (s *Store) WorkerGone(ctx context.Context) error {
 
 // Workers returns the live instances that symbolise or would if they could.
 func (s *Store) Workers(ctx context.Context) ([]crash.SymbolWorker, error) {
-	workers, err := db.List(ctx, s.Pool, sqlWorkers, nil, func(row pgx.CollectableRow) (w crash.SymbolWorker, err error) {
-		err = row.Scan(&w.Store, &w.Architectures, &w.Problem, &w.Seen)
-		return w, err
-	})
+	workers, err := db.List(ctx, s.Pool, sqlWorkers, nil, db.Into(func(w *crash.SymbolWorker) []any {
+		return []any{&w.Store, &w.Architectures, &w.Problem, &w.Seen}
+	}))
 	return workers, db.Wrap(err, "instances that symbolise")
 }
 

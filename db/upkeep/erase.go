@@ -493,10 +493,7 @@ func asReport(r crash.StoredReport) report {
 // CoresOf returns the reports of a machine that may have a core dump in a store.
 func (s *Erasing) CoresOf(ctx context.Context, system crash.SystemID, store string) ([]crash.OopsID, error) {
 	ids, err := db.List(ctx, s.Pool, sqlCoresOf, pgx.NamedArgs{"system": string(system), "store": store},
-		func(row pgx.CollectableRow) (id crash.OopsID, err error) {
-			err = row.Scan((*[16]byte)(&id))
-			return id, err
-		})
+		db.ScanReportID)
 	return ids, db.Wrap(err, "cores of a machine")
 }
 
@@ -563,10 +560,9 @@ func (s *Erasing) WriteFile(ctx context.Context, folder string) (err error) {
 	if err := s.Pool.QueryRow(ctx, sqlKey).Scan(&h.Key); err != nil {
 		return fmt.Errorf("key of erasures: %w", db.Classify(err))
 	}
-	all, err := db.List(ctx, s.Pool, sqlEntries, nil, func(row pgx.CollectableRow) (e entry, err error) {
-		err = row.Scan(&e.Digest, &e.Blocked, &e.Person, &e.Via, &e.Requested, &e.Until, &e.Reports)
-		return e, err
-	})
+	all, err := db.List(ctx, s.Pool, sqlEntries, nil, db.Into(func(e *entry) []any {
+		return []any{&e.Digest, &e.Blocked, &e.Person, &e.Via, &e.Requested, &e.Until, &e.Reports}
+	}))
 	if err != nil {
 		return fmt.Errorf("erasures: %w", db.Classify(err))
 	}
