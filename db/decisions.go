@@ -104,15 +104,11 @@ var (
 
 // Decision returns one entry of the history. It returns NotFound if there is none.
 func (s *Decisions) Decision(ctx context.Context, id int64) (crash.Decision, error) {
-	rows, err := s.Pool.Query(ctx, sqlDecision, pgx.NamedArgs{"id": id})
-	if err != nil {
-		return crash.Decision{}, fmt.Errorf("decision %d: %w", id, Classify(err))
-	}
-	return oneDecision(id, rows)
+	return oneDecision(ctx, s.Pool, sqlDecision, id)
 }
 
-func oneDecision(id int64, rows pgx.Rows) (crash.Decision, error) {
-	d, err := pgx.CollectExactlyOneRow(rows, scanDecision)
+func oneDecision(ctx context.Context, q Querier, sql string, id int64) (crash.Decision, error) {
+	d, err := One(ctx, q, sql, pgx.NamedArgs{"id": id}, scanDecision)
 	return d, WrapOr(err, errUnknownDecision, "decision %d", id)
 }
 
@@ -125,11 +121,8 @@ const sqlUndone = `update decisions set undone_by = @person, undone_at = @at whe
 func (s *Decisions) Undo(ctx context.Context, id int64, person string) (crash.Decision, error) {
 	var decision crash.Decision
 	err := s.decide(ctx, func(d *deciding) error {
-		rows, err := d.Query(ctx, sqlDecision, pgx.NamedArgs{"id": id})
-		if err != nil {
-			return err
-		}
-		if decision, err = oneDecision(id, rows); err != nil {
+		var err error
+		if decision, err = oneDecision(ctx, d, sqlDecision, id); err != nil {
 			return err
 		}
 		if !decision.Stands() {

@@ -450,11 +450,7 @@ func scanSplit(row pgx.CollectableRow) (r splitReport, err error) {
 // an unknown decision.
 func (s *Decisions) StepSplit(ctx context.Context, id int64) (finished bool, err error) {
 	err = s.decide(ctx, func(d *deciding) error {
-		rows, err := d.Query(ctx, sqlDecisionForUpdate, pgx.NamedArgs{"id": id})
-		if err != nil {
-			return err
-		}
-		decision, err := oneDecision(id, rows)
+		decision, err := oneDecision(ctx, d, sqlDecisionForUpdate, id)
 		if err != nil {
 			return err
 		}

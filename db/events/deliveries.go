@@ -74,19 +74,14 @@ func (s *Store) DeliveryStates(ctx context.Context, endpoint int64) (map[crash.D
 func (s *Store) Delivery(
 	ctx context.Context, endpoint int64, id crash.DeliveryID,
 ) (d crash.Delivery, attempts []crash.DeliveryAttempt, err error) {
-	rows, err := s.Pool.Query(ctx, sqlDelivery, pgx.NamedArgs{"endpoint": endpoint, "id": id})
-	if err == nil {
-		d, err = pgx.CollectExactlyOneRow(rows, scanDelivery)
-	}
+	d, err = db.One(ctx, s.Pool, sqlDelivery, pgx.NamedArgs{"endpoint": endpoint, "id": id}, scanDelivery)
 	if err != nil {
 		return d, nil, db.WrapOr(err, errNoDelivery, "delivery %s", id)
 	}
-	rows, err = s.Pool.Query(ctx, sqlDeliveryAttempts, pgx.NamedArgs{"id": d.ID})
-	if err == nil {
-		attempts, err = pgx.CollectRows(rows, db.Into(func(a *crash.DeliveryAttempt) []any {
+	attempts, err = db.List(ctx, s.Pool, sqlDeliveryAttempts, pgx.NamedArgs{"id": d.ID},
+		db.Into(func(a *crash.DeliveryAttempt) []any {
 			return []any{&a.Started, db.OrZero(&a.Ended), &a.Status, &a.Answer, &a.Problem}
 		}))
-	}
 	return d, attempts, db.Wrap(err, "attempts of delivery %s", id)
 }
 
