@@ -284,7 +284,8 @@ func TestInterrupted(t *testing.T) {
 	interruptions := 0
 	for e.Finished.IsZero() {
 		ctx, cancel := context.WithCancel(t.Context())
-		e, err := upkeep.NewErasing(s).Work(ctx, e.ID, nil, func(crash.Erasure) {
+		var err error
+		e, err = upkeep.NewErasing(s).Work(ctx, e.ID, nil, func(crash.Erasure) {
 			if interruptions++; interruptions%2 == 0 {
 				cancel()
 			}
