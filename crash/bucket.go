@@ -27,7 +27,7 @@ type Bucket struct {
 	Signature     string
 	Name          string // given by a person; empty: none
 	Members       int64  // number of signatures; 1 when nothing was merged into it
-	Rule          Rule
+	Rule          GroupingRule
 	Provisional   bool // keyed by an address signature, until symbols are available
 	ProblemType   string
 	Title         string // of the newest report that has one
@@ -177,16 +177,16 @@ type ReportRow struct {
 // StoredReport is one report as the database returns it.
 type StoredReport struct {
 	ReportRow
-	Rule   Rule // the rule that grouped it
-	Rules  int  // version of the grouping rules that were applied
+	Rule   GroupingRule // the rule that grouped it
+	Rules  int          // version of the grouping rules that were applied
 	Fields Fields
 }
 
 // Description describes, in one sentence, what the rule compares. It returns "" for [RuleNone] and
 // unknown rules.
-func (r Rule) Description() string { return ruleDescriptions[r] }
+func (r GroupingRule) Description() string { return ruleDescriptions[r] }
 
-var ruleDescriptions = map[Rule]string{
+var ruleDescriptions = map[GroupingRule]string{
 	RuleDuplicateSignature: "The reports contain this signature (DuplicateSignature).",
 	RuleKernelCrash:        "Kernel crashes with the same functions on the stack.",
 	RuleAssertion: "The same program and the same failed assertion; memory addresses in the message " +

@@ -228,8 +228,8 @@ const (
 	UpdateSection UpdateKind = "section" // the section in the description
 )
 
-// UpdateRule says which updates mishap sends to bugs of some source packages.
-type UpdateRule struct {
+// UpdatePolicy says which updates mishap sends to bugs of some source packages.
+type UpdatePolicy struct {
 	Pattern    string // name of a source package, in which "*" stands for any characters
 	Again      bool   // comments of kind UpdateAgain and UpdateNames
 	Quiet      bool
@@ -242,27 +242,29 @@ type UpdateRule struct {
 // EveryPackage is the pattern of the rule that applies to packages without another one.
 const EveryPackage = "*"
 
-// The default and the range of UpdateRule.QuietWeeks.
+// The default and the range of UpdatePolicy.QuietWeeks.
 const (
 	DefaultQuietWeeks = 12
 	MaxQuietWeeks     = 260
 )
 
-// UpdateRules are all rules, in order. The last one has the pattern EveryPackage.
-type UpdateRules []UpdateRule
+// UpdatePolicies are all rules, in order. The last one has the pattern EveryPackage.
+type UpdatePolicies []UpdatePolicy
 
 // For returns the first rule that matches a source package. The name is empty if it is unknown.
-func (rules UpdateRules) For(source string) UpdateRule {
+func (rules UpdatePolicies) For(source string) UpdatePolicy {
 	for _, r := range rules {
 		if ok, err := path.Match(r.Pattern, source); ok && err == nil {
 			return r
 		}
 	}
-	return UpdateRule{Pattern: EveryPackage, QuietWeeks: DefaultQuietWeeks}
+	return UpdatePolicy{Pattern: EveryPackage, QuietWeeks: DefaultQuietWeeks}
 }
 
 // Any reports whether some rule has a property.
-func (rules UpdateRules) Any(has func(UpdateRule) bool) bool { return slices.ContainsFunc(rules, has) }
+func (rules UpdatePolicies) Any(has func(UpdatePolicy) bool) bool {
+	return slices.ContainsFunc(rules, has)
+}
 
 // BugUpdate is a comment that mishap has sent by itself.
 type BugUpdate struct {

@@ -38,9 +38,9 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-func TestUpdateRules(t *testing.T) {
+func TestUpdatePolicies(t *testing.T) {
 	t.Parallel()
-	rules := crash.UpdateRules{{Pattern: "linux-firmware", Quiet: true}, {Pattern: "linux*", Again: true},
+	rules := crash.UpdatePolicies{{Pattern: "linux-firmware", Quiet: true}, {Pattern: "linux*", Again: true},
 		{Pattern: "*-dkms", Section: true}, {Pattern: crash.EveryPackage, QuietWeeks: 3}}
 	for source, want := range map[string]string{
 		"linux-firmware": "linux-firmware", "linux": "linux*", "linux-hwe-6.8": "linux*", "wifi-dkms": "*-dkms",
@@ -50,7 +50,7 @@ func TestUpdateRules(t *testing.T) {
 			t.Errorf("%q: got the rule for %q, want that for %q", source, got, want)
 		}
 	}
-	if got := (crash.UpdateRules{}).For("bash"); got.Again || got.Quiet || got.Section {
+	if got := (crash.UpdatePolicies{}).For("bash"); got.Again || got.Quiet || got.Section {
 		t.Errorf("without rules: got %+v, want everything off", got)
 	}
 }

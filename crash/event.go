@@ -407,8 +407,8 @@ type SplitPreview struct {
 	StayExamples []ReportRow
 }
 
-// Rules are one version of the grouping rules.
-type Rules struct {
+// GroupingRules are one version of the grouping rules.
+type GroupingRules struct {
 	Version int
 	Group   func(Fields) Grouping
 }

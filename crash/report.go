@@ -74,33 +74,33 @@ type Summary struct {
 	Complete            bool   // it has a stack, a traceback or similar text that shows a person what happened
 }
 
-// Rule is the name of the rule that grouped a report.
-type Rule string
+// GroupingRule is the name of the rule that grouped a report.
+type GroupingRule string
 
 // The rules, in the order in which they are tried: the report's own signature, apport's rules,
 // mishap's rules. The names are stored in the database and must not change.
 const (
-	RuleDuplicateSignature Rule = "duplicate-signature" // the report has its own
-	RuleKernelCrash        Rule = "kernel-crash"
-	RuleAssertion          Rule = "assertion"
-	RuleStacktrace         Rule = "stacktrace"
-	RuleTraceback          Rule = "traceback"
-	RuleSuspendResume      Rule = "suspend-resume"
-	RuleOops               Rule = "oops"
-	RuleKernel             Rule = "kernel"
-	RulePackage            Rule = "package"
-	RuleJava               Rule = "java"
-	RuleGoPanic            Rule = "go-panic"
-	RuleRustPanic          Rule = "rust-panic"
-	RuleCompiler           Rule = "compiler"
-	RuleStackNames         Rule = "stacktrace-names" // all frames have names, in forms that apport rejects
-	RulePython             Rule = "python"
-	RuleSnap               Rule = "snap"
-	RuleRecoverable        Rule = "recoverable"
-	RuleAddress            Rule = "address"            // provisional: the frames have no names yet
-	RuleStackPartial       Rule = "stacktrace-partial" // some frames have no name, and there is no address signature
-	RuleHang               Rule = "hang"
-	RuleNone               Rule = "" // in no bucket
+	RuleDuplicateSignature GroupingRule = "duplicate-signature" // the report has its own
+	RuleKernelCrash        GroupingRule = "kernel-crash"
+	RuleAssertion          GroupingRule = "assertion"
+	RuleStacktrace         GroupingRule = "stacktrace"
+	RuleTraceback          GroupingRule = "traceback"
+	RuleSuspendResume      GroupingRule = "suspend-resume"
+	RuleOops               GroupingRule = "oops"
+	RuleKernel             GroupingRule = "kernel"
+	RulePackage            GroupingRule = "package"
+	RuleJava               GroupingRule = "java"
+	RuleGoPanic            GroupingRule = "go-panic"
+	RuleRustPanic          GroupingRule = "rust-panic"
+	RuleCompiler           GroupingRule = "compiler"
+	RuleStackNames         GroupingRule = "stacktrace-names" // all frames have names, in forms that apport rejects
+	RulePython             GroupingRule = "python"
+	RuleSnap               GroupingRule = "snap"
+	RuleRecoverable        GroupingRule = "recoverable"
+	RuleAddress            GroupingRule = "address"            // provisional: the frames have no names yet
+	RuleStackPartial       GroupingRule = "stacktrace-partial" // frames lack names, and there is no address signature
+	RuleHang               GroupingRule = "hang"
+	RuleNone               GroupingRule = "" // in no bucket
 )
 
 // MaxSignature is the largest length of a signature, in code points; longer ones are truncated.
@@ -109,7 +109,7 @@ const MaxSignature = 32768
 // Grouping is the bucket of a report, and why.
 type Grouping struct {
 	Signature   string // empty: in no bucket
-	Rule        Rule
+	Rule        GroupingRule
 	Provisional bool   // keyed by an address signature until it is symbolised
 	Reason      string // why it is in no bucket, as one sentence; empty when Signature is set
 }

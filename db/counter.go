@@ -464,7 +464,7 @@ type storedReport struct {
 	received, seen time.Time // seen: time of the occurrence
 	system         *int64    // nil for a machine without an id
 	bucket         *crash.BucketID
-	rule           crash.Rule
+	rule           crash.GroupingRule
 }
 
 // readReports reads the reports to count, after moving those that match a split. It omits reports

@@ -290,13 +290,13 @@ func (s *Store) BugTemplate(ctx context.Context, source, problemType string) (cr
 	return t, WrapOr(err, nil, "template of bugs")
 }
 
-const sqlUpdateRules = `
+const sqlUpdatePolicies = `
 	select pattern, again, quiet, quiet_weeks, section, person, changed from update_rules
 	order by pattern = '*', position, pattern`
 
-// UpdateRules returns what mishap writes to bugs by itself, in the order in which the rules apply.
-func (s *Store) UpdateRules(ctx context.Context) (crash.UpdateRules, error) {
-	rules, err := List(ctx, s.Pool, sqlUpdateRules, nil, Into(func(r *crash.UpdateRule) []any {
+// UpdatePolicies returns what mishap writes to bugs by itself, in the order in which the rules apply.
+func (s *Store) UpdatePolicies(ctx context.Context) (crash.UpdatePolicies, error) {
+	rules, err := List(ctx, s.Pool, sqlUpdatePolicies, nil, Into(func(r *crash.UpdatePolicy) []any {
 		return []any{&r.Pattern, &r.Again, &r.Quiet, &r.QuietWeeks, &r.Section, &r.Person, OrZero(&r.Changed)}
 	}))
 	return rules, Wrap(err, "rules of updates")

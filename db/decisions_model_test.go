@@ -18,8 +18,9 @@ import (
 
 // fakeRules groups reports by a number in the field Fault. Each version groups more coarsely or
 // more finely than the one before, so that regrouping merges and splits buckets.
-func fakeRules(version int) crash.Rules {
-	return crash.Rules{Version: version, Group: func(f crash.Fields) crash.Grouping { return fakeGroup(version, f) }}
+func fakeRules(version int) crash.GroupingRules {
+	return crash.GroupingRules{Version: version,
+		Group: func(f crash.Fields) crash.Grouping { return fakeGroup(version, f) }}
 }
 
 func fakeGroup(version int, f crash.Fields) crash.Grouping {

@@ -69,7 +69,7 @@ type regroupJob struct {
 func (regroupJob) Kind() string { return "regroup" }
 
 // FinishDecisions continues all unfinished splits and regrouping runs that no instance works on.
-func (s *Decisions) FinishDecisions(ctx context.Context, rules crash.Rules) error {
+func (s *Decisions) FinishDecisions(ctx context.Context, rules crash.GroupingRules) error {
 	ids, err := s.UnfinishedSplits(ctx)
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (s *Decisions) FinishDecisions(ctx context.Context, rules crash.Rules) erro
 
 // ContinueRegroup works on a run if the run uses these rules. During an update, only instances with
 // the new rules do so.
-func (s *Decisions) ContinueRegroup(ctx context.Context, run crash.RegroupRun, rules crash.Rules) error {
+func (s *Decisions) ContinueRegroup(ctx context.Context, run crash.RegroupRun, rules crash.GroupingRules) error {
 	if run.Rules != rules.Version {
 		return nil
 	}
@@ -129,7 +129,7 @@ type JobsConfig struct {
 	Log   *slog.Logger
 	File  func(ctx context.Context, filing int64) error // does one step of a filing
 	Tasks []Task                                        // periodic tasks; each run takes place in one instance
-	Rules crash.Rules                                   // for regrouping; zero means this program's
+	Rules crash.GroupingRules                           // for regrouping; zero means this program's
 
 	Tracer *span.Tracer // records jobs; nil means none
 }
@@ -231,7 +231,7 @@ func (w *filingWorker) Timeout(*river.Job[filingJob]) time.Duration { return job
 // instance or a later job can continue after an interruption.
 type longJobs struct {
 	decisions *Decisions
-	rules     crash.Rules
+	rules     crash.GroupingRules
 	running   context.Context // ends when the instance stops
 	tracer    *span.Tracer
 }

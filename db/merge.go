@@ -436,7 +436,7 @@ const (
 
 type splitReport struct {
 	askedReport
-	rule crash.Rule
+	rule crash.GroupingRule
 }
 
 func scanSplit(row pgx.CollectableRow) (r splitReport, err error) {

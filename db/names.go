@@ -24,7 +24,7 @@ import (
 
 // nameOf returns the provisional bucket for which a grouped report has function names, or nil if
 // there is none.
-func nameOf(counted bool, rule crash.Rule, address string) *crash.BucketID {
+func nameOf(counted bool, rule crash.GroupingRule, address string) *crash.BucketID {
 	if !counted || address == "" || rule != crash.RuleStacktrace && rule != crash.RuleStackNames {
 		return nil
 	}

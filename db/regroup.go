@@ -162,7 +162,7 @@ const (
 // run, WorkRegroup watches it and takes over when that instance dies; if progress is nil, it
 // returns at once instead. It returns the last state of the run. If ctx ends, it also returns ctx's
 // error.
-func (s *Decisions) WorkRegroup(ctx context.Context, id int64, rules crash.Rules,
+func (s *Decisions) WorkRegroup(ctx context.Context, id int64, rules crash.GroupingRules,
 	progress func(crash.RegroupRun)) (crash.RegroupRun, error) {
 	conn, err := s.Pool.Acquire(ctx)
 	if err != nil {
@@ -328,7 +328,7 @@ const (
 type groupedReport struct {
 	askedReport
 	from     *crash.BucketID
-	rule     crash.Rule
+	rule     crash.GroupingRule
 	counted  bool
 	address  string
 	stale    bool // grouped by older rules
@@ -353,12 +353,12 @@ func (r groupedReport) differs() bool {
 // belong to other buckets, with their counts. Only the move holds the counting lock. A lost step
 // can be repeated without harm, even by two instances at once. While too many reports are
 // uncounted, StepRegroup does nothing and sets Waiting. It returns NotFound for an unknown run.
-func (s *Decisions) StepRegroup(ctx context.Context, id int64, rules crash.Rules) (crash.RegroupRun, error) {
+func (s *Decisions) StepRegroup(ctx context.Context, id int64, rules crash.GroupingRules) (crash.RegroupRun, error) {
 	run, err := s.stepRegroup(ctx, id, rules)
 	return run, Wrap(err, "regroup")
 }
 
-func (s *Decisions) stepRegroup(ctx context.Context, id int64, rules crash.Rules) (crash.RegroupRun, error) {
+func (s *Decisions) stepRegroup(ctx context.Context, id int64, rules crash.GroupingRules) (crash.RegroupRun, error) {
 	var from crash.OopsID
 	var since time.Time
 	run, err := s.runAt(ctx, id, &since, &from)
@@ -418,7 +418,7 @@ func (s *Decisions) runAt(ctx context.Context, id int64, since *time.Time, from 
 
 // readAndGroup reads the next reports and groups them by the new rules.
 func (s *Decisions) readAndGroup(ctx context.Context, since time.Time, from crash.OopsID,
-	rules crash.Rules) ([]groupedReport, error) {
+	rules crash.GroupingRules) ([]groupedReport, error) {
 	rows, err := s.Pool.Query(ctx, sqlReportsToGroup, pgx.NamedArgs{
 		"received": since, "id": [16]byte(from), "rules": rules.Version, "limit": regroupBatch,
 	})

@@ -125,9 +125,9 @@ func TestUpdateGateReleases(t *testing.T) {
 	}
 }
 
-// TestUpdateRulesMigration checks that comments which were on stay on for all packages, that those
+// TestUpdatePoliciesMigration checks that comments which were on stay on for all packages, that those
 // which were off stay off, and that no sent comment is forgotten.
-func TestUpdateRulesMigration(t *testing.T) {
+func TestUpdatePoliciesMigration(t *testing.T) {
 	t.Parallel()
 	files, err := fs.Glob(migrations.Files, "*_tracker_updates.sql")
 	if err != nil || len(files) != 1 {
@@ -154,7 +154,7 @@ func TestUpdateRulesMigration(t *testing.T) {
 				select 7, version, id, now(), 'sent' from buckets, (values (''), ('1.0-1')) as v (version);
 				update bug_watch set comment = `+was)
 			dbtest.Exec(t, url, "begin; "+string(sql)+"; commit")
-			rules, err := s.UpdateRules(t.Context())
+			rules, err := s.UpdatePolicies(t.Context())
 			if err != nil || len(rules) != 1 || rules[0].Pattern != crash.EveryPackage || rules[0].Again != on ||
 				rules[0].Quiet || rules[0].Section {
 				t.Errorf("got the rules %+v, %v; want one, with comments on: %t", rules, err, on)

@@ -47,8 +47,8 @@ type problems interface {
 	// BugTemplate returns the template for bugs of a source package and a problem type. Its body is
 	// empty if there is none, and DefaultTemplate applies.
 	BugTemplate(ctx context.Context, source, problemType string) (crash.BugTemplate, error)
-	// UpdateRules returns what mishap writes to bugs by itself.
-	UpdateRules(ctx context.Context) (crash.UpdateRules, error)
+	// UpdatePolicies returns what mishap writes to bugs by itself.
+	UpdatePolicies(ctx context.Context) (crash.UpdatePolicies, error)
 	// Judge adds the status to problems.
 	Judge(ctx context.Context, buckets ...*crash.Bucket) error
 }
@@ -98,8 +98,8 @@ func (c *composer) writer(ctx context.Context, b crash.Bucket) (writer, error) {
 		marker: c.Marker(b.ID), redact: privacy.NewRedactor(whole), whole: whole, // private fields name people and machines
 		template: cmp.Or(template.Body, DefaultTemplate),
 	}
-	rules, err := c.problems.UpdateRules(ctx)
-	if err != nil || !rules.For(b.SourcePackage).Section {
+	policies, err := c.problems.UpdatePolicies(ctx)
+	if err != nil || !policies.For(b.SourcePackage).Section {
 		return w, err
 	}
 	if err := c.problems.Judge(ctx, &b); err != nil {

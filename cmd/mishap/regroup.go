@@ -42,7 +42,7 @@ The page /admin/regroup shows the progress.`,
 }
 
 // regroup starts a run, or continues the one in progress, and prints its result.
-func (p *program) regroup(ctx context.Context, store *db.Store, rules crash.Rules, dry bool) error {
+func (p *program) regroup(ctx context.Context, store *db.Store, rules crash.GroupingRules, dry bool) error {
 	run, err := db.NewDecisions(store).StartRegroup(ctx, rules.Version, dry, "")
 	if errors.Is(err, crash.Conflict) {
 		if run, err = db.NewDecisions(store).RunningRegroup(ctx); err == nil &&

@@ -82,7 +82,7 @@ func (p *prepared) regression(t *testing.T) (bug int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := bugs.New(p.store).SaveUpdateRule(t.Context(), crash.UpdateRule{Pattern: crash.EveryPackage, Again: true,
+	if err := bugs.New(p.store).SaveUpdatePolicy(t.Context(), crash.UpdatePolicy{Pattern: crash.EveryPackage, Again: true,
 		QuietWeeks: crash.DefaultQuietWeeks}); err != nil {
 		t.Fatal(err)
 	}

@@ -393,7 +393,7 @@ type symbolised struct {
 	Failed      string               `json:"failed,omitempty"` // the reason
 	State       symbols.State        `json:"state,omitempty"`
 	Signature   string               `json:"signature,omitempty"`
-	Rule        crash.Rule           `json:"rule,omitempty"`
+	Rule        crash.GroupingRule   `json:"rule,omitempty"`
 	Provisional bool                 `json:"provisional,omitempty"`
 	Truncated   bool                 `json:"truncated,omitempty"`
 	Incomplete  string               `json:"incomplete,omitempty"`

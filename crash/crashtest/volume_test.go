@@ -19,7 +19,7 @@ var now = time.Date(2026, 11, 21, 15, 30, 0, 0, time.UTC)
 func TestFleet(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
-	rules, ids := map[crash.Rule]int{}, map[crash.OopsID]bool{}
+	rules, ids := map[crash.GroupingRule]int{}, map[crash.OopsID]bool{}
 	var last time.Time
 	for r := range crashtest.Fleet(7, n, now) {
 		occurred, ok := crash.OccurredAt(r.Fields["Date"])

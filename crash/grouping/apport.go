@@ -14,7 +14,7 @@ import (
 // the rule that applied, or RuleNone. Rules are tried in apport's order; the first one that applies
 // decides, even if its signature is empty. The signature is empty, too, where apport raises an
 // exception. crashSignature ignores DuplicateSignature; see [SignatureOf].
-func crashSignature(f crash.Fields, rec *recorder) (string, crash.Rule) {
+func crashSignature(f crash.Fields, rec *recorder) (string, crash.GroupingRule) {
 	kind := f["ProblemType"]
 	path, hasPath := f["ExecutablePath"]
 	if !hasPath && kind != "KernelCrash" && kind != "KernelOops" {

@@ -21,7 +21,7 @@ type Explanation struct {
 	// Passages are the fields that the rule ReadBy read. ReadBy equals Rule, unless the report has its
 	// own signature: then it is the rule that would group the report without that.
 	Passages []Passage
-	ReadBy   crash.Rule
+	ReadBy   crash.GroupingRule
 }
 
 // FrameUse is one frame, or line, that the rule considered. The texts come from the report and may

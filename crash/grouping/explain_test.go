@@ -135,7 +135,7 @@ func TestExplainNative(t *testing.T) {
 
 // readRules lists our own rules that read a text field, in which they must mark the lines that they
 // use.
-var readRules = map[crash.Rule]bool{
+var readRules = map[crash.GroupingRule]bool{
 	crash.RuleKernel: true, crash.RulePackage: true, crash.RuleJava: true, crash.RuleGoPanic: true,
 	crash.RuleRustPanic: true, crash.RuleCompiler: true,
 	crash.RuleStackNames: true, crash.RulePython: true, crash.RuleSnap: true, crash.RuleRecoverable: true,
@@ -149,7 +149,7 @@ var readRules = map[crash.Rule]bool{
 func TestPassages(t *testing.T) {
 	t.Parallel()
 	reports := samples(t)
-	rules := map[crash.Rule]int{}
+	rules := map[crash.GroupingRule]int{}
 	for name, fields := range reports {
 		for _, f := range []crash.Fields{fields, with(fields, "DuplicateSignature", "brought along")} {
 			rules[checkPassages(t, name, f)]++
@@ -169,7 +169,7 @@ func with(f crash.Fields, name, value string) crash.Fields {
 }
 
 // checkPassages returns the rule that read the passages.
-func checkPassages(t *testing.T, name string, f crash.Fields) crash.Rule {
+func checkPassages(t *testing.T, name string, f crash.Fields) crash.GroupingRule {
 	t.Helper()
 	e := grouping.Explain(f)
 	if e.Rule != crash.RuleDuplicateSignature && e.ReadBy != e.Rule {

@@ -367,7 +367,9 @@ var mutations = []mutation{
 }
 
 // own reports whether a rule is our own and reads text.
-func own(rule crash.Rule) bool { return !slices.Contains(apportRules, rule) && rule != crash.RuleNone }
+func own(rule crash.GroupingRule) bool {
+	return !slices.Contains(apportRules, rule) && rule != crash.RuleNone
+}
 
 // texts lists the fields that rules read.
 var texts = []string{"OopsText", "VmCoreDmesg", "ErrorMessage", "DpkgTerminalLog", "StackTrace", "Traceback", "StdErr",
@@ -438,7 +440,7 @@ func versioned(field string) bool {
 func TestOtherNamesSplit(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(5, 0))
-	tried := map[crash.Rule]int{}
+	tried := map[crash.GroupingRule]int{}
 	name := regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]{3,}`)
 	for what, fields := range ownReports(t) {
 		e := grouping.Explain(fields)
@@ -468,7 +470,7 @@ func TestOtherNamesSplit(t *testing.T) {
 			tried[e.Rule]++
 		}
 	}
-	for _, rule := range []crash.Rule{crash.RuleKernel, crash.RulePackage, crash.RuleJava, crash.RuleGoPanic,
+	for _, rule := range []crash.GroupingRule{crash.RuleKernel, crash.RulePackage, crash.RuleJava, crash.RuleGoPanic,
 		crash.RuleRustPanic, crash.RuleCompiler, crash.RuleStackNames, crash.RuleStackPartial, crash.RulePython,
 		crash.RuleHang} {
 		if tried[rule] < 20 {

@@ -52,7 +52,7 @@ func group(f crash.Fields, rec *recorder) crash.Grouping {
 }
 
 // whyNone says why a report has no signature; rule is the apport rule that applied but gave none.
-func whyNone(f crash.Fields, rule crash.Rule) string {
+func whyNone(f crash.Fields, rule crash.GroupingRule) string {
 	kind := f["ProblemType"]
 	_, oops := f["OopsText"]
 	switch {
@@ -102,7 +102,9 @@ func whyNoStacktrace(f crash.Fields) string {
 const RulesVersion = 4
 
 // CurrentRules returns the grouping rules of this program.
-func CurrentRules() crash.Rules { return crash.Rules{Version: RulesVersion, Group: SignatureOf} }
+func CurrentRules() crash.GroupingRules {
+	return crash.GroupingRules{Version: RulesVersion, Group: SignatureOf}
+}
 
 // The rules of mishap's own, for reports to which apport gives no signature. The comment of each function has its
 // rationale.
@@ -115,7 +117,7 @@ func CurrentRules() crash.Rules { return crash.Rules{Version: RulesVersion, Grou
 // ownRule is one of these rules. sign returns "" if the rule does not apply; it records what it
 // used and omitted.
 type ownRule struct {
-	rule crash.Rule
+	rule crash.GroupingRule
 	sign func(f crash.Fields, rec *recorder) string
 }
 
@@ -329,7 +331,7 @@ func Informative(f crash.Fields) bool {
 }
 
 // informativeRules lists the rules that read function names or a message.
-var informativeRules = map[crash.Rule]bool{
+var informativeRules = map[crash.GroupingRule]bool{
 	crash.RuleKernel: true, crash.RulePackage: true, crash.RuleJava: true, crash.RuleGoPanic: true,
 	crash.RuleRustPanic: true, crash.RuleCompiler: true, crash.RulePython: true, crash.RuleSnap: true,
 	crash.RuleRecoverable: true, crash.RuleHang: true,

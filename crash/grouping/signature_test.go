@@ -21,7 +21,7 @@ import (
 // that do not.
 type groupCase struct {
 	name, signature string
-	rule            crash.Rule
+	rule            crash.GroupingRule
 	same, differs   []groupReport // the first of same is the report itself
 }
 
@@ -47,7 +47,7 @@ func readGroupCases(t *testing.T, path string) []groupCase {
 		if !ok {
 			t.Fatalf("%s: got %q, want a rule and a signature", path, head)
 		}
-		c := groupCase{signature: strings.ReplaceAll(signature, `\n`, "\n"), rule: crash.Rule(rule),
+		c := groupCase{signature: strings.ReplaceAll(signature, `\n`, "\n"), rule: crash.GroupingRule(rule),
 			name: signature[:min(len(signature), 60)]}
 		for j, part := range strings.Split("\n"+rest, "\n--- ") {
 			if j == 0 {
@@ -280,7 +280,7 @@ func checkGrouping(t *testing.T, v signatureVector) {
 }
 
 // apportRules lists apport's rules and the one for addresses.
-var apportRules = []crash.Rule{
+var apportRules = []crash.GroupingRule{
 	crash.RuleDuplicateSignature, crash.RuleKernelCrash, crash.RuleAssertion, crash.RuleStacktrace, crash.RuleTraceback,
 	crash.RuleSuspendResume,
 	crash.RuleOops, crash.RuleAddress,

@@ -55,7 +55,7 @@ type Traced struct {
 // TracedDays counts crashes of problems with the given grouping rules on each day from since to
 // until. The result is sorted by day, latest first, then by release and architecture. It is cached;
 // callers must not modify it.
-func (ix *Index) TracedDays(since, until Day, rules []crash.Rule) []Traced {
+func (ix *Index) TracedDays(since, until Day, rules []crash.GroupingRule) []Traced {
 	if until < since {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (ix *Index) TracedDays(since, until Day, rules []crash.Rule) []Traced {
 	return cached(ix, key, func() []Traced { return ix.tracedDays(since, until, rules) })
 }
 
-func (ix *Index) tracedDays(since, until Day, rules []crash.Rule) []Traced {
+func (ix *Index) tracedDays(since, until Day, rules []crash.GroupingRule) []Traced {
 	type count struct{ named, failed int64 }
 	counts := make([][]count, len(ix.origins.values)) // by origin and day
 	first := map[origin]int{}                         // of origins that differ only in the package's architecture

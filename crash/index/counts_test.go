@@ -68,7 +68,7 @@ func TestTracedDays(t *testing.T) {
 		{Day: testDay - 3, Release: "Ubuntu 26.04", Architecture: "amd64", Named: 7},
 	}
 	if diff := cmp.Diff(want,
-		b.TracedDays(testDay-3, testDay, []crash.Rule{crash.RuleStacktrace, crash.RuleAddress})); diff != "" {
+		b.TracedDays(testDay-3, testDay, []crash.GroupingRule{crash.RuleStacktrace, crash.RuleAddress})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -108,7 +108,7 @@ const MaxSignature = 1000
 type Bucket struct {
 	ID, Head                    crash.BucketID
 	Signature                   string
-	Rule                        crash.Rule
+	Rule                        crash.GroupingRule
 	Provisional                 bool
 	Type                        string
 	Title, Name                 string

@@ -413,7 +413,7 @@ func TestOfPackages(t *testing.T) {
 		u.SetBucket(index.Bucket{ID: id(0), Head: id(0), Package: "gull", Source: "gull"}) // now in another package
 		u.SetBucket(index.Bucket{ID: id(9), Head: id(9), Package: "reef", Source: "reef"}) // not wanted
 		// The source of this problem is no longer known.
-		u.SetBucket(index.Bucket{ID: id(1), Head: id(1), Package: "reef", Rule: crash.Rule("x")})
+		u.SetBucket(index.Bucket{ID: id(1), Head: id(1), Package: "reef", Rule: crash.GroupingRule("x")})
 	})
 	check(9, []string{"reef"}, 1)
 	check(9, []string{"gull"}, 3, 0)

@@ -102,7 +102,7 @@ func TestSamples(t *testing.T) {
 		return d
 	}
 	for name, want := range map[string]struct {
-		rule     crash.Rule
+		rule     crash.GroupingRule
 		pkg      string
 		day      time.Time
 		complete bool

@@ -631,13 +631,13 @@ var publicHosts = strings.Fields("ubuntu.com launchpad.net canonical.com snapcra
 type Texts struct {
 	Title, Signature, Executable, Name string
 
-	Rule crash.Rule // that made the signature
+	Rule crash.GroupingRule // that made the signature
 }
 
 // PublicTitle reports whether visitors see the titles of problems of a grouping rule. Those of
 // [crash.RuleStacktrace] have a program, a signal and a function. Others can end with a message of
 // the program, such as that of an exception, which belongs to a private field.
-func PublicTitle(rule crash.Rule) bool { return rule == crash.RuleStacktrace }
+func PublicTitle(rule crash.GroupingRule) bool { return rule == crash.RuleStacktrace }
 
 // Public returns the texts as visitors see them, redacted like bugs, and without a title that is
 // not public. It is fast for texts that contain nothing suspicious; see [Suspicious].

@@ -192,7 +192,7 @@ func (s *Store) DropArchiveFacts(ctx context.Context) error {
 }
 
 const (
-	sqlSaveUpdateRule = `
+	sqlSaveUpdatePolicy = `
 		insert into update_rules (pattern, position, again, quiet, quiet_weeks, section, person, changed)
 		values (@pattern, (select coalesce(max(position), 0) + 1 from update_rules), @again, @quiet, @weeks, @section,
 			@person, now())
@@ -200,27 +200,27 @@ const (
 			person = @person, changed = now()
 		where (update_rules.again, update_rules.quiet, update_rules.quiet_weeks, update_rules.section)
 			is distinct from (@again, @quiet, @weeks, @section)`
-	updateRuleColumns = `again, quiet, quiet_weeks, section`
-	sqlOldUpdateRule  = `select ` + updateRuleColumns + ` from update_rules where pattern = @pattern for update`
-	sqlDropUpdateRule = `
-		delete from update_rules where pattern = @pattern and pattern <> '*' returning ` + updateRuleColumns
-	sqlLockUpdateRules  = `select pattern from update_rules where pattern <> '*' order by position, pattern for update`
-	sqlOrderUpdateRules = `
+	updatePolicyColumns = `again, quiet, quiet_weeks, section`
+	sqlOldUpdatePolicy  = `select ` + updatePolicyColumns + ` from update_rules where pattern = @pattern for update`
+	sqlDropUpdatePolicy = `
+		delete from update_rules where pattern = @pattern and pattern <> '*' returning ` + updatePolicyColumns
+	sqlLockUpdatePolicies  = `select pattern from update_rules where pattern <> '*' order by position, pattern for update`
+	sqlOrderUpdatePolicies = `
 		update update_rules set position = o.position
 		from unnest(@patterns::text[]) with ordinality as o (pattern, position) where update_rules.pattern = o.pattern`
 )
 
 var errUnknownRule = crash.Errorf(crash.NotFound, "unknown_rule", "This row no longer exists.")
 
-// SaveUpdateRule stores a rule for all instances. It replaces the rule with the same pattern, or adds
+// SaveUpdatePolicy stores a row for all instances. It replaces the row with the same pattern, or adds
 // a new one after all others but the one for every package. r.Person is who does it.
-func (s *Store) SaveUpdateRule(ctx context.Context, r crash.UpdateRule) error {
+func (s *Store) SaveUpdatePolicy(ctx context.Context, r crash.UpdatePolicy) error {
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
-		before, err := auditedUpdateRule(tx.QueryRow(ctx, sqlOldUpdateRule, pgx.NamedArgs{"pattern": r.Pattern}))
+		before, err := auditedUpdatePolicy(tx.QueryRow(ctx, sqlOldUpdatePolicy, pgx.NamedArgs{"pattern": r.Pattern}))
 		if err != nil {
 			return err
 		}
-		tag, err := tx.Exec(ctx, sqlSaveUpdateRule, pgx.NamedArgs{"pattern": r.Pattern, "again": r.Again, "quiet": r.Quiet,
+		tag, err := tx.Exec(ctx, sqlSaveUpdatePolicy, pgx.NamedArgs{"pattern": r.Pattern, "again": r.Again, "quiet": r.Quiet,
 			"weeks": r.QuietWeeks, "section": r.Section, "person": r.Person})
 		if err != nil || tag.RowsAffected() == 0 {
 			return err
@@ -232,8 +232,8 @@ func (s *Store) SaveUpdateRule(ctx context.Context, r crash.UpdateRule) error {
 	return db.Wrap(err, "rule of updates")
 }
 
-// auditedUpdateRule returns what the audit log says about a rule; nil if there is none.
-func auditedUpdateRule(row pgx.Row) (map[string]any, error) {
+// auditedUpdatePolicy returns what the audit log says about a row; nil if there is none.
+func auditedUpdatePolicy(row pgx.Row) (map[string]any, error) {
 	var again, quiet, section bool
 	var weeks int
 	err := row.Scan(&again, &quiet, &weeks, &section)
@@ -246,11 +246,11 @@ func auditedUpdateRule(row pgx.Row) (map[string]any, error) {
 	return map[string]any{"again": again, "quiet": quiet, "weeks": weeks, "section": section}, nil
 }
 
-// DropUpdateRule deletes the rule with a pattern. It returns NotFound if there is none, or if it is
-// the rule for every package.
-func (s *Store) DropUpdateRule(ctx context.Context, pattern, person string) error {
+// DropUpdatePolicy deletes the row with a pattern. It returns NotFound if there is none, or if it is
+// the row for every package.
+func (s *Store) DropUpdatePolicy(ctx context.Context, pattern, person string) error {
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
-		before, err := auditedUpdateRule(tx.QueryRow(ctx, sqlDropUpdateRule, pgx.NamedArgs{"pattern": pattern}))
+		before, err := auditedUpdatePolicy(tx.QueryRow(ctx, sqlDropUpdatePolicy, pgx.NamedArgs{"pattern": pattern}))
 		if err != nil {
 			return err
 		}
@@ -260,14 +260,14 @@ func (s *Store) DropUpdateRule(ctx context.Context, pattern, person string) erro
 		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "tracker.updates-drop", Subject: pattern,
 			Before: before})
 	})
-	return db.Wrap(err, "drop rule of updates")
+	return db.Wrap(err, "drop row of updates")
 }
 
-// RaiseUpdateRule moves the rule with a pattern one place up, so that it applies before its
+// RaiseUpdatePolicy moves the row with a pattern one place up, so that it applies before its
 // neighbour. It returns NotFound if there is none.
-func (s *Store) RaiseUpdateRule(ctx context.Context, pattern, person string) error {
+func (s *Store) RaiseUpdatePolicy(ctx context.Context, pattern, person string) error {
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
-		patterns, err := db.List(ctx, tx, sqlLockUpdateRules, nil, pgx.RowTo[string])
+		patterns, err := db.List(ctx, tx, sqlLockUpdatePolicies, nil, pgx.RowTo[string])
 		if err != nil {
 			return err
 		}
@@ -279,7 +279,7 @@ func (s *Store) RaiseUpdateRule(ctx context.Context, pattern, person string) err
 			return nil
 		}
 		patterns[i-1], patterns[i] = patterns[i], patterns[i-1]
-		if _, err := tx.Exec(ctx, sqlOrderUpdateRules, pgx.NamedArgs{"patterns": patterns}); err != nil {
+		if _, err := tx.Exec(ctx, sqlOrderUpdatePolicies, pgx.NamedArgs{"patterns": patterns}); err != nil {
 			return err
 		}
 		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "tracker.updates-order", Subject: pattern,

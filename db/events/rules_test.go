@@ -232,7 +232,7 @@ func TestRegroupingStaysSilent(t *testing.T) {
 
 	// New rules give every problem a new signature, and p1 and p2 the same.
 	w.set(begin.Add(20*time.Hour + 5*time.Minute))
-	next := crash.Rules{Version: grouping.RulesVersion + 1, Group: func(f crash.Fields) crash.Grouping {
+	next := crash.GroupingRules{Version: grouping.RulesVersion + 1, Group: func(f crash.Fields) crash.Grouping {
 		signature := "again " + f["DuplicateSignature"]
 		if signature == "again p2" {
 			signature = "again p1"

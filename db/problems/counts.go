@@ -245,7 +245,9 @@ func (s *Store) ProblemDays(ctx context.Context, since, until time.Time) (map[ti
 
 // TracedDays returns the same as [index.Index.TracedDays], also for days that are older than the
 // index.
-func (s *Store) TracedDays(ctx context.Context, since, until time.Time, rules []crash.Rule) ([]index.Traced, error) {
+func (s *Store) TracedDays(
+	ctx context.Context, since, until time.Time, rules []crash.GroupingRule,
+) ([]index.Traced, error) {
 	days, err := db.List(ctx, s.Pool, sqlTracedDays, pgx.NamedArgs{"since": since, "until": until, "rules": rules},
 		func(row pgx.CollectableRow) (t index.Traced, err error) {
 			var day time.Time

@@ -278,7 +278,7 @@ func TestRegroupPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	// These rules move every report.
-	rules := crash.Rules{Version: run.Rules, Group: func(crash.Fields) crash.Grouping {
+	rules := crash.GroupingRules{Version: run.Rules, Group: func(crash.Fields) crash.Grouping {
 		return crash.Grouping{Signature: "all <of> them", Rule: crash.RuleStacktrace}
 	}}
 	if run, err = site.Decisions.WorkRegroup(t.Context(), run.ID, rules, nil); err != nil ||

@@ -353,7 +353,7 @@ func TestShippedTemplate(t *testing.T) {
 	}
 }
 
-func TestUpdateRulesPage(t *testing.T) {
+func TestUpdatePoliciesPage(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
 	c := site.As(t, crash.RoleAdmin)
@@ -367,7 +367,7 @@ func TestUpdateRulesPage(t *testing.T) {
 	}
 	patterns := func() (out []string) {
 		t.Helper()
-		rules, err := site.Store.UpdateRules(t.Context())
+		rules, err := site.Store.UpdatePolicies(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -393,7 +393,7 @@ func TestUpdateRulesPage(t *testing.T) {
 	if got := strings.Join(patterns(), " "); got != "linux-firmware linux* *" {
 		t.Errorf("moved up: got the rules %s", got)
 	}
-	rules, err := site.Store.UpdateRules(t.Context())
+	rules, err := site.Store.UpdatePolicies(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -484,7 +484,7 @@ func TestReviewShowsSection(t *testing.T) {
 	b := site.Save(t, crashtest.Native())
 	c, path := site.As(t, crash.RoleTriager), b.ID.Path()+"/review"
 	c.Get(path).Want(http.StatusOK).WantNone(".review-section")
-	if err := site.Bugs.SaveUpdateRule(t.Context(), crash.UpdateRule{Pattern: b.SourcePackage, Section: true,
+	if err := site.Bugs.SaveUpdatePolicy(t.Context(), crash.UpdatePolicy{Pattern: b.SourcePackage, Section: true,
 		QuietWeeks: crash.DefaultQuietWeeks}); err != nil {
 		t.Fatal(err)
 	}

@@ -420,7 +420,7 @@ type traced struct {
 }
 
 // nativeRules are the grouping rules of native crashes: by names, and by addresses only.
-var nativeRules = []crash.Rule{
+var nativeRules = []crash.GroupingRule{
 	crash.RuleStacktrace, crash.RuleStackNames, crash.RuleStackPartial, crash.RuleAddress, crash.RuleAssertion,
 }
 

@@ -341,17 +341,17 @@ var (
 
 // rawReport is a report as JSON: its metadata, and the fields as they arrived.
 type rawReport struct {
-	ID         string       `json:"id"`
-	URL        string       `json:"url"`
-	Arrived    time.Time    `json:"arrived"`
-	Occurred   *time.Time   `json:"occurred"` // null if the report has no valid date
-	Machine    string       `json:"machine"`
-	Problem    *string      `json:"problem"` // address, or null if Unbucketed says why the report has no problem
-	Unbucketed string       `json:"unbucketed,omitempty"`
-	Rule       crash.Rule   `json:"rule"`
-	Evidence   []passage    `json:"evidence"` // lines that the grouping rule read
-	Fields     crash.Fields `json:"fields"`
-	Hidden     []string     `json:"hidden_fields,omitempty"` // that the person may not read
+	ID         string             `json:"id"`
+	URL        string             `json:"url"`
+	Arrived    time.Time          `json:"arrived"`
+	Occurred   *time.Time         `json:"occurred"` // null if the report has no valid date
+	Machine    string             `json:"machine"`
+	Problem    *string            `json:"problem"` // address, or null if Unbucketed says why the report has no problem
+	Unbucketed string             `json:"unbucketed,omitempty"`
+	Rule       crash.GroupingRule `json:"rule"`
+	Evidence   []passage          `json:"evidence"` // lines that the grouping rule read
+	Fields     crash.Fields       `json:"fields"`
+	Hidden     []string           `json:"hidden_fields,omitempty"` // that the person may not read
 }
 
 // passage is a field that the grouping rule read, with the lines that it used.

@@ -160,14 +160,14 @@ func (w *BugReader) update(ctx context.Context) error {
 	if stop, err := w.store.StopState(ctx); err != nil || !stop.Restored.IsZero() {
 		return err
 	}
-	rules, err := w.store.UpdateRules(ctx)
+	policies, err := w.store.UpdatePolicies(ctx)
 	if err != nil {
 		return err
 	}
-	if err := w.comment(ctx, rules); err != nil {
+	if err := w.comment(ctx, policies); err != nil {
 		return err
 	}
-	return w.sections(ctx, rules)
+	return w.sections(ctx, policies)
 }
 
 // unavailable reports whether a failure concerns the tracker and not one bug.

@@ -259,7 +259,7 @@ func TestComments(t *testing.T) {
 	if got := comments(); len(got) != 0 {
 		t.Fatalf("switched off: got %q, want no comment", got)
 	}
-	f.rule(crash.UpdateRule{Pattern: crash.EveryPackage, Again: true})
+	f.policy(crash.UpdatePolicy{Pattern: crash.EveryPackage, Again: true})
 	silent := everyRound
 	silent.Silent = true
 	round(t, f.reader(i, silent))
@@ -484,7 +484,7 @@ func TestBugsWithoutMachineData(t *testing.T) {
 				withMachineData(r)
 				return f.report(r)
 			}
-			f.rule(crash.UpdateRule{Pattern: crash.EveryPackage, Section: true, Again: true})
+			f.policy(crash.UpdatePolicy{Pattern: crash.EveryPackage, Section: true, Again: true})
 			signature := report("1.0-1")
 			number := f.file(i, signature)
 			round(t, w)
@@ -557,7 +557,7 @@ func secretsInUpdates(t *testing.T, secrets []crashtest.Secret) {
 	f := newFixture(t)
 	i := f.instance()
 	w := f.reader(i, everyRound)
-	f.rule(crash.UpdateRule{Pattern: crash.EveryPackage, Section: true, Again: true})
+	f.policy(crash.UpdatePolicy{Pattern: crash.EveryPackage, Section: true, Again: true})
 	numbers, signatures := make([]int64, len(secrets)), make([]string, len(secrets))
 	report := func(n int, version string) {
 		f.process++
@@ -656,14 +656,14 @@ func TestCommentWithNames(t *testing.T) {
 	f.lp.Change(numbers[2], func(b *trackertest.Bug) { b.Status = "Invalid" })
 	later := f.problem(4) // a bug filed with names
 	numbers = append(numbers, f.file(i, later))
-	f.rule(crash.UpdateRule{Pattern: crash.EveryPackage, Again: true})
+	f.policy(crash.UpdatePolicy{Pattern: crash.EveryPackage, Again: true})
 	round(t, w)
 	for _, n := range numbers {
 		if got := f.comments(n); len(got) != 0 {
 			t.Fatalf("bug %d, before there are names: got %q", n, got)
 		}
 	}
-	f.rule(crash.UpdateRule{Pattern: crash.EveryPackage, Again: false})
+	f.policy(crash.UpdatePolicy{Pattern: crash.EveryPackage, Again: false})
 	f.name(firstID)
 	f.name(closedID)
 	round(t, w)
@@ -673,7 +673,7 @@ func TestCommentWithNames(t *testing.T) {
 	if due, err := bugs.New(i.store).NamedBugs(t.Context()); err != nil || len(due) != 1 || due[0].Number != numbers[0] {
 		t.Fatalf("due: got %v, %v; want the open bug", due, err)
 	}
-	f.rule(crash.UpdateRule{Pattern: crash.EveryPackage, Again: true})
+	f.policy(crash.UpdatePolicy{Pattern: crash.EveryPackage, Again: true})
 	for range 3 {
 		round(t, w)
 	}

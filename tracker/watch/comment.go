@@ -16,8 +16,8 @@ import (
 type CommentStore interface {
 	// BucketVersions returns the versions × releases table, newest version first.
 	BucketVersions(ctx context.Context, id crash.BucketID) ([]crash.VersionCount, error)
-	// UpdateRules returns which comments administrators have switched on, and for which packages.
-	UpdateRules(ctx context.Context) (crash.UpdateRules, error)
+	// UpdatePolicies returns which comments administrators have switched on, and for which packages.
+	UpdatePolicies(ctx context.Context) (crash.UpdatePolicies, error)
 	// UncommentedRegressions returns the regressions without a comment about the version seen
 	// again, with their status.
 	UncommentedRegressions(ctx context.Context) ([]crash.Bucket, error)
@@ -90,15 +90,15 @@ func (w *BugReader) PendingComments(ctx context.Context) ([]PendingComment, erro
 	if w.opts.Silent {
 		return nil, nil
 	}
-	rules, err := w.store.UpdateRules(ctx)
+	policies, err := w.store.UpdatePolicies(ctx)
 	if err != nil {
 		return nil, err
 	}
-	due, err := w.dueComments(ctx, rules)
+	due, err := w.dueComments(ctx, policies)
 	if err != nil {
 		return nil, err
 	}
-	quiet, err := w.quietComments(ctx, rules)
+	quiet, err := w.quietComments(ctx, policies)
 	if err != nil {
 		return nil, err
 	}
@@ -120,12 +120,12 @@ func (w *BugReader) PendingComments(ctx context.Context) ([]PendingComment, erro
 // whose problem is seen again, once for each version; on bugs that were filed before the functions
 // of their problem had names, once; and on bugs that are no longer reported, once for each quiet
 // period. It records each comment before it is sent, so that none is sent twice.
-func (w *BugReader) comment(ctx context.Context, rules crash.UpdateRules) error {
-	due, err := w.dueComments(ctx, rules)
+func (w *BugReader) comment(ctx context.Context, policies crash.UpdatePolicies) error {
+	due, err := w.dueComments(ctx, policies)
 	if err != nil {
 		return err
 	}
-	quiet, err := w.quietComments(ctx, rules)
+	quiet, err := w.quietComments(ctx, policies)
 	if err != nil {
 		return err
 	}
@@ -158,8 +158,8 @@ func (w *BugReader) comment(ctx context.Context, rules crash.UpdateRules) error 
 }
 
 // dueComments returns the comments of kind UpdateAgain and UpdateNames that have not been sent.
-func (w *BugReader) dueComments(ctx context.Context, rules crash.UpdateRules) ([]comment, error) {
-	if !rules.Any(func(r crash.UpdateRule) bool { return r.Again }) {
+func (w *BugReader) dueComments(ctx context.Context, policies crash.UpdatePolicies) ([]comment, error) {
+	if !policies.Any(func(r crash.UpdatePolicy) bool { return r.Again }) {
 		return nil, nil
 	}
 	regressions, err := w.store.UncommentedRegressions(ctx)
@@ -168,7 +168,7 @@ func (w *BugReader) dueComments(ctx context.Context, rules crash.UpdateRules) ([
 	}
 	var due []comment
 	for _, b := range regressions {
-		if !rules.For(b.SourcePackage).Again {
+		if !policies.For(b.SourcePackage).Again {
 			continue
 		}
 		_, version, _ := b.Status.Regressed()
@@ -180,7 +180,7 @@ func (w *BugReader) dueComments(ctx context.Context, rules crash.UpdateRules) ([
 		return nil, err
 	}
 	for _, n := range named {
-		if !rules.For(n.Bucket.SourcePackage).Again {
+		if !policies.For(n.Bucket.SourcePackage).Again {
 			continue
 		}
 		due = append(due, comment{n.Number, crash.UpdateNames, "", n.Bucket, func(ctx context.Context) (string, error) {
@@ -274,9 +274,9 @@ const inUseDays = 28
 
 // quietComments returns the comments on open bugs that no supported release has reported for weeks,
 // although their package is still reported. It returns none if it was called recently.
-func (w *BugReader) quietComments(ctx context.Context, rules crash.UpdateRules) ([]comment, error) {
+func (w *BugReader) quietComments(ctx context.Context, policies crash.UpdatePolicies) ([]comment, error) {
 	now := w.cfg.Now()
-	if !rules.Any(func(r crash.UpdateRule) bool { return r.Quiet }) || now.Sub(w.quietAsked) < w.opts.Quiet {
+	if !policies.Any(func(r crash.UpdatePolicy) bool { return r.Quiet }) || now.Sub(w.quietAsked) < w.opts.Quiet {
 		return nil, nil
 	}
 	w.quietAsked = now
@@ -287,9 +287,9 @@ func (w *BugReader) quietComments(ctx context.Context, rules crash.UpdateRules) 
 	}
 	var due []comment
 	for _, q := range quiet {
-		rule, last := rules.For(q.SourcePackage), q.LastSupported(today)
-		if !rule.Quiet || last.IsZero() || q.Commented.After(last) ||
-			today.Sub(crash.Midnight(last)) < time.Duration(rule.QuietWeeks)*7*24*time.Hour {
+		row, last := policies.For(q.SourcePackage), q.LastSupported(today)
+		if !row.Quiet || last.IsZero() || q.Commented.After(last) ||
+			today.Sub(crash.Midnight(last)) < time.Duration(row.QuietWeeks)*7*24*time.Hour {
 			continue
 		}
 		buckets, err := w.judgedBucketsOf(ctx, q.Number)

@@ -33,8 +33,8 @@ func (f *fixture) comments(number int64) (out []string) {
 	return out
 }
 
-func quietRule(weeks int) crash.UpdateRule {
-	return crash.UpdateRule{Pattern: crash.EveryPackage, Quiet: true, QuietWeeks: weeks}
+func quietPolicy(weeks int) crash.UpdatePolicy {
+	return crash.UpdatePolicy{Pattern: crash.EveryPackage, Quiet: true, QuietWeeks: weeks}
 }
 
 func TestQuietComments(t *testing.T) {
@@ -55,20 +55,20 @@ func TestQuietComments(t *testing.T) {
 			t.Fatalf("%s: got %q, want %d comments", what, got, want)
 		}
 	}
-	f.rule(quietRule(12))
+	f.policy(quietPolicy(12))
 	wantComments("nothing else of the package is reported", 0)
 	f.before(2, 10, crashtest.Version("1.1-1"))
 	wantComments("nothing of the package was reported recently", 0)
 	for range 20 { // enough to tell that the problem is gone
 		f.before(2, 1, crashtest.Version("1.2-1"))
 	}
-	f.rule(crash.UpdateRule{Pattern: crash.EveryPackage})
+	f.policy(crash.UpdatePolicy{Pattern: crash.EveryPackage})
 	wantComments("switched off", 0)
-	f.rule(quietRule(21))
+	f.policy(quietPolicy(21))
 	wantComments("not quiet for long enough", 0)
 	silent := everyRound
 	silent.Silent = true
-	f.rule(quietRule(20))
+	f.policy(quietPolicy(20))
 	round(t, f.reader(i, silent))
 	if got := f.comments(number); len(got) != 0 {
 		t.Fatalf("silent: got %q", got)
@@ -86,7 +86,7 @@ func TestQuietComments(t *testing.T) {
 	}
 
 	f.before(1, 19) // an old report that arrives late
-	f.rule(quietRule(12))
+	f.policy(quietPolicy(12))
 	wantComments("a late report", 1)
 	f.exec(`update bug_comments set at = at - interval '18 weeks'`) // as if it had been sent then
 	f.before(1, 0)
@@ -116,7 +116,7 @@ func TestQuietCommentOutcomes(t *testing.T) {
 			number := f.file(i, signature)
 			f.before(2, 1)
 			round(t, f.reader(i, everyRound))
-			f.rule(quietRule(12))
+			f.policy(quietPolicy(12))
 			f.lp.Fail(trackertest.OpComment, fault)
 			for range 3 {
 				round(t, f.reader(i, everyRound))
@@ -151,7 +151,7 @@ func TestQuietOnlyOpenBugs(t *testing.T) {
 		numbers = append(numbers, number)
 	}
 	round(t, w)
-	f.rule(quietRule(12))
+	f.policy(quietPolicy(12))
 	round(t, w)
 	for _, number := range append(numbers, master) {
 		if got := f.comments(number); len(got) != 0 {
@@ -174,7 +174,7 @@ func TestQuietBugOfSeveralProblems(t *testing.T) {
 		t.Fatal(err)
 	}
 	round(t, w)
-	f.rule(quietRule(12))
+	f.policy(quietPolicy(12))
 	round(t, w)
 	if got := f.comments(number); len(got) != 0 {
 		t.Fatalf("got %q, want none: one problem is still reported", got)
@@ -197,7 +197,7 @@ func TestQuietInSupportedReleases(t *testing.T) {
 	f.exec(`update bucket_releases set release = 'Ubuntu 19.10' where release = 'Ubuntu 22.04'`) // as if years had passed
 	f.before(2, 1)
 	round(t, f.reader(i, watch.BugOptions{Pause: -1}))
-	f.rule(quietRule(12))
+	f.policy(quietPolicy(12))
 	round(t, f.reader(i, everyRound))
 	if got := f.comments(number); len(got) != 1 || !strings.Contains(got[0], "from a supported release for 20 weeks") {
 		t.Errorf("got %q, want one comment about supported releases", got)

@@ -59,15 +59,15 @@ const (
 )
 
 // sections updates the sections that are due, for the packages that have them switched on.
-func (w *BugReader) sections(ctx context.Context, rules crash.UpdateRules) error {
-	if !rules.Any(func(r crash.UpdateRule) bool { return r.Section }) {
+func (w *BugReader) sections(ctx context.Context, policies crash.UpdatePolicies) error {
+	if !policies.Any(func(r crash.UpdatePolicy) bool { return r.Section }) {
 		return nil
 	}
 	due, err := w.store.DueSections(ctx)
 	if err != nil {
 		return err
 	}
-	due = slices.DeleteFunc(due, func(d crash.DueSection) bool { return !rules.For(d.SourcePackage).Section })
+	due = slices.DeleteFunc(due, func(d crash.DueSection) bool { return !policies.For(d.SourcePackage).Section })
 	sent := 0
 	for _, d := range due[:min(len(due), maxConsidered)] {
 		called, err := w.section(ctx, d)

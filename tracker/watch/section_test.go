@@ -43,7 +43,7 @@ func newSectionFixture(t *testing.T) *sectionFixture {
 	f.signature = f.inVersion(1, "1.0-1")
 	f.number = f.file(f.i, f.signature)
 	round(t, f.w)
-	f.rule(crash.UpdateRule{Pattern: crash.EveryPackage, Section: true})
+	f.policy(crash.UpdatePolicy{Pattern: crash.EveryPackage, Section: true})
 	return f
 }
 
@@ -114,13 +114,13 @@ func (f *sectionFixture) changes() int { return len(f.lp.Requests(trackertest.Op
 func TestSectionIsUpdatedInPlace(t *testing.T) {
 	t.Parallel()
 	f := newSectionFixture(t)
-	f.rule(crash.UpdateRule{Pattern: crash.EveryPackage})
+	f.policy(crash.UpdatePolicy{Pattern: crash.EveryPackage})
 	filed := f.description()
 	round(t, f.w)
 	if f.description() != filed || f.changes() != 0 {
 		t.Fatalf("switched off: got %q", f.description())
 	}
-	f.rule(crash.UpdateRule{Pattern: "tide*", Section: true})
+	f.policy(crash.UpdatePolicy{Pattern: "tide*", Section: true})
 	round(t, f.w)
 	f.wantSection(filed+"\n", "\n", "1 report from 1 machine", "Probable fix: none known", "1.0-1",
 		"https://mishap.example"+f.bucket(f.signature).ID.Path())
@@ -434,7 +434,7 @@ func TestSectionOfNewBugs(t *testing.T) {
 	f := newFixture(t)
 	s := &sectionFixture{fixture: f, i: f.instance()}
 	s.w = f.reader(s.i, everyRound)
-	f.rule(crash.UpdateRule{Pattern: "tidewatch", Section: true})
+	f.policy(crash.UpdatePolicy{Pattern: "tidewatch", Section: true})
 	s.signature = f.inVersion(1, "1.0-1")
 	s.number = f.file(s.i, s.signature)
 	filed := s.description()
@@ -618,14 +618,14 @@ func (f *fixture) judged(signature string) crash.Bucket {
 	return b
 }
 
-// rule saves a rule about updates.
-func (f *fixture) rule(r crash.UpdateRule) {
+// policy saves a row of the update policy.
+func (f *fixture) policy(r crash.UpdatePolicy) {
 	f.t.Helper()
 	if r.QuietWeeks == 0 {
 		r.QuietWeeks = crash.DefaultQuietWeeks
 	}
 	r.Person = "root"
-	if err := bugs.New(f.db).SaveUpdateRule(f.t.Context(), r); err != nil {
+	if err := bugs.New(f.db).SaveUpdatePolicy(f.t.Context(), r); err != nil {
 		f.t.Fatal(err)
 	}
 }

@@ -15,7 +15,7 @@ type TrackerPage struct {
 	Shell      layout.Shell
 	Tracker    string // its name, "Launchpad"
 	Connection crash.Connection
-	Updates    crash.UpdateRules
+	Updates    crash.UpdatePolicies
 
 	AuthorizeURL string    // the tracker's page for the decision, while a request is pending; empty: none is
 	Expires      time.Time // when that request expires
@@ -138,44 +138,44 @@ const TrackerAccessUnknown = "as chosen when authorising (the tracker does not r
 // PathUpdates is the address of the page on which an admin chooses what mishap writes to bugs.
 const PathUpdates = "/admin/tracker/updates"
 
-// UpdatesPage holds the rules about what mishap writes to bugs by itself.
+// UpdatesPage holds the policies about what mishap writes to bugs by itself.
 type UpdatesPage struct {
 	Shell    layout.Shell
 	Tracker  string // name of the tracker
-	Rules    crash.UpdateRules
+	Rules    crash.UpdatePolicies
 	Waiting  WaitingUpdates
-	Adding   crash.UpdateRule // as typed in the form for a new rule
-	Problem  string           // why the last form was refused; empty: it was not
-	Pattern  string           // with Problem: the rule that the form was about; empty: a new one
-	FilingOn bool             // false: mishap writes nothing, whatever the rules say
+	Adding   crash.UpdatePolicy // as typed in the form for a new row
+	Problem  string             // why the last form was refused; empty: it was not
+	Pattern  string             // with Problem: the row that the form was about; empty: a new one
+	FilingOn bool               // false: mishap writes nothing, whatever the policies say
 }
 
 // WaitingUpdates are the numbers of bugs that would get an update if it were on for every package,
-// and that get none by the present rules.
+// and that get none by the present policies.
 type WaitingUpdates struct{ Again, Quiet, Section int }
 
-// form returns the form of a rule, or of a new one if the pattern is empty.
+// form returns the form of a row, or of a new one if the pattern is empty.
 func (p UpdatesPage) form(pattern string) layout.PostFormArgs {
-	return layout.PostFormArgs{ID: ruleID(pattern), Action: PathUpdates, CSRFToken: p.Shell.CSRFToken, Class: "inline"}
+	return layout.PostFormArgs{ID: rowID(pattern), Action: PathUpdates, CSRFToken: p.Shell.CSRFToken, Class: "inline"}
 }
 
-// ruleID returns the id of the form of a rule. Patterns have no blanks.
-func ruleID(pattern string) string { return "rule-" + pattern }
+// rowID returns the id of the form of a row. Patterns have no blanks.
+func rowID(pattern string) string { return "rule-" + pattern }
 
-// ruleName describes the packages of a rule.
-func ruleName(pattern string) string {
+// rowName describes the packages of a row.
+func rowName(pattern string) string {
 	if pattern == crash.EveryPackage {
 		return "All other packages"
 	}
 	return pattern
 }
 
-// updatesOn reports whether any rule has something switched on.
-func updatesOn(rules crash.UpdateRules) bool {
-	return rules.Any(func(r crash.UpdateRule) bool { return r.Again || r.Quiet || r.Section })
+// updatesOn reports whether any row has something switched on.
+func updatesOn(policies crash.UpdatePolicies) bool {
+	return policies.Any(func(r crash.UpdatePolicy) bool { return r.Again || r.Quiet || r.Section })
 }
 
-// raisable reports whether a rule can be moved up.
+// raisable reports whether a row can be moved up.
 func (p UpdatesPage) raisable(i int) bool { return i > 0 && p.Rules[i].Pattern != crash.EveryPackage }
 
 // updateText describes a comment that mishap has sent to a bug.

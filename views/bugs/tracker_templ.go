@@ -1099,7 +1099,7 @@ func trackerForget(p TrackerPage) templ.Component {
 	})
 }
 
-// Updates renders the rules about what mishap writes to bugs by itself. Each row is a form of its
+// Updates renders the policies about what mishap writes to bugs by itself. Each row is a form of its
 // own, whose fields stand in several cells.
 func Updates(p UpdatesPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -1232,9 +1232,9 @@ func Updates(p UpdatesPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var57 string
-				templ_7745c5c3_Var57, templ_7745c5c3_Err = templ.JoinStringErrs(ruleName(r.Pattern))
+				templ_7745c5c3_Var57, templ_7745c5c3_Err = templ.JoinStringErrs(rowName(r.Pattern))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/tracker.templ`, Line: 259, Col: 104}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/tracker.templ`, Line: 259, Col: 103}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var57))
 				if templ_7745c5c3_Err != nil {
@@ -1244,7 +1244,7 @@ func Updates(p UpdatesPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ruleFields(r).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = rowFields(r).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1306,9 +1306,9 @@ func Updates(p UpdatesPage) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var61 string
-					templ_7745c5c3_Var61, templ_7745c5c3_Err = templ.JoinStringErrs(updatesSave + ": " + ruleName(r.Pattern))
+					templ_7745c5c3_Var61, templ_7745c5c3_Err = templ.JoinStringErrs(updatesSave + ": " + rowName(r.Pattern))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/tracker.templ`, Line: 273, Col: 94}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/tracker.templ`, Line: 273, Col: 93}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var61))
 					if templ_7745c5c3_Err != nil {
@@ -1535,8 +1535,8 @@ func Updates(p UpdatesPage) templ.Component {
 	})
 }
 
-// ruleFields renders the fields of a rule as cells. They belong to the form in the last cell.
-func ruleFields(r crash.UpdateRule) templ.Component {
+// rowFields renders the fields of a row as cells. They belong to the form in the last cell.
+func rowFields(r crash.UpdatePolicy) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1562,9 +1562,9 @@ func ruleFields(r crash.UpdateRule) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var72 string
-		templ_7745c5c3_Var72, templ_7745c5c3_Err = templ.JoinStringErrs(ruleID(r.Pattern))
+		templ_7745c5c3_Var72, templ_7745c5c3_Err = templ.JoinStringErrs(rowID(r.Pattern))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/tracker.templ`, Line: 326, Col: 73}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/tracker.templ`, Line: 326, Col: 72}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var72))
 		if templ_7745c5c3_Err != nil {
@@ -1585,9 +1585,9 @@ func ruleFields(r crash.UpdateRule) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var73 string
-		templ_7745c5c3_Var73, templ_7745c5c3_Err = templ.JoinStringErrs(updatesFieldFor("Seen again", ruleName(r.Pattern)))
+		templ_7745c5c3_Var73, templ_7745c5c3_Err = templ.JoinStringErrs(updatesFieldFor("Seen again", rowName(r.Pattern)))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/tracker.templ`, Line: 326, Col: 160}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/tracker.templ`, Line: 326, Col: 158}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var73))
 		if templ_7745c5c3_Err != nil {
@@ -1598,9 +1598,9 @@ func ruleFields(r crash.UpdateRule) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var74 string
-		templ_7745c5c3_Var74, templ_7745c5c3_Err = templ.JoinStringErrs(ruleID(r.Pattern))
+		templ_7745c5c3_Var74, templ_7745c5c3_Err = templ.JoinStringErrs(rowID(r.Pattern))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/tracker.templ`, Line: 329, Col: 73}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/tracker.templ`, Line: 329, Col: 72}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var74))
 		if templ_7745c5c3_Err != nil {
@@ -1621,9 +1621,9 @@ func ruleFields(r crash.UpdateRule) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var75 string
-		templ_7745c5c3_Var75, templ_7745c5c3_Err = templ.JoinStringErrs(updatesFieldFor("Quiet", ruleName(r.Pattern)))
+		templ_7745c5c3_Var75, templ_7745c5c3_Err = templ.JoinStringErrs(updatesFieldFor("Quiet", rowName(r.Pattern)))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/tracker.templ`, Line: 329, Col: 155}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/tracker.templ`, Line: 329, Col: 153}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var75))
 		if templ_7745c5c3_Err != nil {
@@ -1673,9 +1673,9 @@ func ruleFields(r crash.UpdateRule) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var79 string
-		templ_7745c5c3_Var79, templ_7745c5c3_Err = templ.JoinStringErrs(ruleID(r.Pattern))
+		templ_7745c5c3_Var79, templ_7745c5c3_Err = templ.JoinStringErrs(rowID(r.Pattern))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/tracker.templ`, Line: 331, Col: 158}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/tracker.templ`, Line: 331, Col: 157}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var79))
 		if templ_7745c5c3_Err != nil {
@@ -1686,9 +1686,9 @@ func ruleFields(r crash.UpdateRule) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var80 string
-		templ_7745c5c3_Var80, templ_7745c5c3_Err = templ.JoinStringErrs(updatesFieldFor("Weeks", ruleName(r.Pattern)))
+		templ_7745c5c3_Var80, templ_7745c5c3_Err = templ.JoinStringErrs(updatesFieldFor("Weeks", rowName(r.Pattern)))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/tracker.templ`, Line: 331, Col: 219}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/tracker.templ`, Line: 331, Col: 217}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var80))
 		if templ_7745c5c3_Err != nil {
@@ -1699,9 +1699,9 @@ func ruleFields(r crash.UpdateRule) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var81 string
-		templ_7745c5c3_Var81, templ_7745c5c3_Err = templ.JoinStringErrs(ruleID(r.Pattern))
+		templ_7745c5c3_Var81, templ_7745c5c3_Err = templ.JoinStringErrs(rowID(r.Pattern))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/tracker.templ`, Line: 335, Col: 75}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/tracker.templ`, Line: 335, Col: 74}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var81))
 		if templ_7745c5c3_Err != nil {
@@ -1722,9 +1722,9 @@ func ruleFields(r crash.UpdateRule) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var82 string
-		templ_7745c5c3_Var82, templ_7745c5c3_Err = templ.JoinStringErrs(updatesFieldFor("Section", ruleName(r.Pattern)))
+		templ_7745c5c3_Var82, templ_7745c5c3_Err = templ.JoinStringErrs(updatesFieldFor("Section", rowName(r.Pattern)))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/tracker.templ`, Line: 335, Col: 161}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/tracker.templ`, Line: 335, Col: 159}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var82))
 		if templ_7745c5c3_Err != nil {
@@ -1738,7 +1738,7 @@ func ruleFields(r crash.UpdateRule) templ.Component {
 	})
 }
 
-// trackerUpdates says whether mishap writes to bugs by itself, and links to the rules.
+// trackerUpdates says whether mishap writes to bugs by itself, and links to the policies.
 func trackerUpdates(p TrackerPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

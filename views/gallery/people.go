@@ -83,8 +83,8 @@ func decided() []specimen {
 			Tracker: "Launchpad",
 			Waiting: bugsview.WaitingUpdates{Again: 2, Quiet: 1, Section: 140}, Pattern: "linux*", FilingOn: false,
 			Problem: "The number of weeks has to be between 1 and 260.",
-			Adding:  crash.UpdateRule{QuietWeeks: crash.DefaultQuietWeeks},
-			Rules: crash.UpdateRules{
+			Adding:  crash.UpdatePolicy{QuietWeeks: crash.DefaultQuietWeeks},
+			Rules: crash.UpdatePolicies{
 				{Pattern: "linux-firmware", QuietWeeks: 12, Person: "ada", Changed: now.AddDate(0, 0, -3)},
 				{Pattern: "linux*", Quiet: true, QuietWeeks: 6, Section: true, Person: "ada", Changed: now.Add(-time.Hour)},
 				{Pattern: crash.EveryPackage, Again: true, QuietWeeks: 12}}})},

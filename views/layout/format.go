@@ -270,7 +270,7 @@ func ReadSignature(b crash.Bucket) Signature {
 }
 
 // withProgram reports whether signatures of the rule begin with a program or package.
-func withProgram(r crash.Rule) bool {
+func withProgram(r crash.GroupingRule) bool {
 	switch r {
 	case crash.RuleJava, crash.RulePython, crash.RuleGoPanic, crash.RuleRustPanic, crash.RuleCompiler,
 		crash.RuleRecoverable, crash.RuleStackNames, crash.RuleStackPartial, crash.RuleHang:

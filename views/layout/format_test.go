@@ -172,7 +172,7 @@ func TestReadSignatureIsBounded(t *testing.T) {
 		strings.Repeat("f:", 10_000), "/usr/bin/x:11:" + strings.Repeat("f", 30_000), strings.Repeat("::", 10_000),
 		strings.Repeat("ż", 32768),
 	} {
-		for _, rule := range []crash.Rule{crash.RuleStacktrace, crash.RuleDuplicateSignature, crash.RuleOops} {
+		for _, rule := range []crash.GroupingRule{crash.RuleStacktrace, crash.RuleDuplicateSignature, crash.RuleOops} {
 			got := layout.ReadSignature(crash.Bucket{Signature: text, Rule: rule}).String()
 			if n := len([]rune(got)); n > 3000 {
 				t.Errorf("rule %s of %.20q…: got %d characters, want at most 3000", rule, text, n)

@@ -15,7 +15,7 @@ import (
 // GroupingView explains why reports are grouped together: the rule for everyone; what the rule used and
 // omitted of one report, for people who may see reports.
 type GroupingView struct {
-	Rule      crash.Rule
+	Rule      crash.GroupingRule
 	Signature string       // of the bucket; empty on the page of a report
 	Address   string       // the permanent address of the bucket, with the host; empty on the page of a report
 	Report    crash.OopsID // of a bucket: the report that is explained; zero on the page of a report
