@@ -185,11 +185,11 @@ func (p PackagePage) changes(newer, older *PackageVersion) (appeared, gone []Lis
 func without(all, others []ListRow) []ListRow {
 	known := map[crash.BucketID]bool{}
 	for _, p := range others {
-		known[p.Bucket.ID] = true
+		known[p.ID] = true
 	}
 	var rest []ListRow
 	for _, p := range all {
-		if !known[p.Bucket.ID] {
+		if !known[p.ID] {
 			rest = append(rest, p)
 		}
 	}
