@@ -17,9 +17,8 @@ import (
 	"mishap/notify/rules"
 )
 
-// This file finds the edges of problems that are new, have regressed, are new in proposed, or are
-// quiet. File find_rising.go finds rising problems, file find_others.go everything else. The
-// finders may find edges that are stored already; round.apply ignores these.
+// The finders may find edges that are stored already; round.apply ignores these. rehearse.go must find
+// the same edges.
 
 const (
 	sqlArrivals = `
@@ -108,12 +107,8 @@ func (r *round) findRegressed(ctx context.Context) error {
 			if g.seenBy[rule.ID] {
 				continue
 			}
-			if g.machines < 0 {
-				if err := r.store.Pool.QueryRow(ctx, sqlSeenVersions, pgx.NamedArgs{
-					"head": g.problem.ID[:], "release": string(g.Release), "version": g.Version,
-				}).Scan(&g.machines); err != nil {
-					return fmt.Errorf("machines of a regression: %w", db.Classify(err))
-				}
+			if err := r.countMachines(ctx, g); err != nil {
+				return err
 			}
 			if g.machines >= rule.Machines {
 				e := r.event(crash.EventRegressed, g.problem, g.Occurrence, g.machines)
@@ -123,6 +118,17 @@ func (r *round) findRegressed(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// countMachines reads the machines that reported a regression from its version, unless they are known.
+func (r *round) countMachines(ctx context.Context, g *regression) error {
+	if g.machines >= 0 {
+		return nil
+	}
+	err := r.store.Pool.QueryRow(ctx, sqlSeenVersions, pgx.NamedArgs{
+		"head": g.problem.ID[:], "release": string(g.Release), "version": g.Version,
+	}).Scan(&g.machines)
+	return db.Wrap(err, "machines of a regression")
 }
 
 // regression is a version of a release in which a fixed problem was seen again.

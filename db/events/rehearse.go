@@ -344,12 +344,12 @@ func (r *rehearsal) query(ctx context.Context, sql string, args pgx.NamedArgs,
 	return err
 }
 
-func (r *rehearsal) rehearseRegressed(context.Context) error {
+func (r *rehearsal) rehearseRegressed(ctx context.Context) error {
 	r.notes = append(r.notes, "Only problems that are regressions today are listed, on the day of their first report "+
 		"from the version with the fix: past states are not stored.")
 	for _, g := range r.regressions() {
 		p := g.problem
-		if p.Systems < r.rule.Machines || !r.rule.Scope.Watches(p.Package, p.Source, r.members[r.rule.ID]) {
+		if !r.rule.Scope.Watches(p.Package, p.Source, r.members[r.rule.ID]) {
 			continue
 		}
 		var first time.Time
@@ -361,7 +361,13 @@ func (r *rehearsal) rehearseRegressed(context.Context) error {
 		if first.Before(r.since) {
 			continue
 		}
-		e := r.event(crash.EventRegressed, p, g.Occurrence, p.Systems)
+		if err := r.countMachines(ctx, g); err != nil {
+			return err
+		}
+		if g.machines < r.rule.Machines {
+			continue
+		}
+		e := r.event(crash.EventRegressed, p, g.Occurrence, g.machines)
 		e.Text = fmt.Sprintf("Seen again in %s, %s.", g.Version, rules.WhyFixed(g.marked))
 		r.line(first, false, e)
 	}

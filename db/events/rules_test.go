@@ -336,6 +336,28 @@ func TestScopes(t *testing.T) {
 }
 
 // TestRehearsal checks that a rehearsal lists what the rule does about the same reports.
+// TestRehearsalOfRegressed checks that machines count from the version that was seen again, as when rules
+// are evaluated.
+func TestRehearsalOfRegressed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, events.EvaluatorOptions{})
+	w.set(begin.Add(time.Hour))
+	w.machines(t, "marked", 3, "reef 1.0-1", nil)
+	w.evaluate(t)
+	dbtest.Must(problems.New(w.store).Set(t.Context(), crash.Mark{Bucket: bucketOf("marked"), Kind: crash.MarkFixed,
+		Person: "ada", Fixes: []crash.FixedIn{{Version: "1.1-1"}}, Confirmed: true}))(t)
+	w.set(begin.Add(2 * time.Hour))
+	w.report(t, "marked", "machine 1", "reef 1.1-1", nil)
+	w.evaluate(t)
+	for machines, want := range map[int64]int{1: 1, 2: 0} {
+		found := dbtest.Must(w.rules.Rehearse(t.Context(), rules.Rule{When: crash.EventRegressed, Machines: machines,
+			Scope: rules.Scope{Kind: rules.Everything}}))(t)
+		if len(found.Lines) != want {
+			t.Errorf("at least %d machines: got %+v, want %d", machines, found.Lines, want)
+		}
+	}
+}
+
 func TestRehearsal(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, events.EvaluatorOptions{File: (&filer{}).file, HourlyLimit: 99})
