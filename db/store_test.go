@@ -47,8 +47,8 @@ func TestHealthWithoutDatabase(t *testing.T) {
 	}
 }
 
-// TestFrozenHost opens a database whose first host accepts connections but never answers.
-func TestFrozenHost(t *testing.T) {
+// TestMoreFrozenHost opens a database whose first host accepts connections but never answers.
+func TestMoreFrozenHost(t *testing.T) {
 	t.Parallel()
 	l := dbtest.Must(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { _ = l.Close() })
