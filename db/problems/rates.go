@@ -55,7 +55,7 @@ const (
 		select system, release, from_day, until_day from release_systems where shared order by system, from_day`
 )
 
-// active holds the number of active machines of each release, as changes.
+// active says on which days how many machines began or ceased to be active in each release.
 type active struct {
 	changes map[crash.Release][]activeChange
 	shared  []sharedSpan // by machine, then by first day
