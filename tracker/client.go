@@ -501,7 +501,11 @@ func (c *Client) createBug(ctx context.Context, in crash.Intent, sendBy time.Dur
 	if a.status == http.StatusCreated && !ok {
 		return 0, c.record(ctx, malformed(operation, a, "the answer does not say which bug was filed"))
 	}
-	return number, c.changed(ctx, operation, a, http.StatusCreated, "the answer does not say whether a bug was filed")
+	err = c.changed(ctx, operation, a, http.StatusCreated, "the answer does not say whether a bug was filed")
+	if err != nil {
+		return 0, err
+	}
+	return number, nil
 }
 
 // encodeJSON encodes a parameter for the API. The tracker parses each parameter as JSON, and treats
