@@ -19,6 +19,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/dpkg"
 	"mishap/db"
 	"mishap/db/dbtest"
@@ -109,7 +110,7 @@ func TestNoOrphans(t *testing.T) {
 	conn := dbtest.Connect(t, url)
 	value := func(sql string) (n int64) {
 		t.Helper()
-		dbtest.OK(t, conn.QueryRow(t.Context(), sql).Scan(&n))
+		checktest.NoError(t, conn.QueryRow(t.Context(), sql).Scan(&n))
 		return n
 	}
 	const round = "select round from counting"

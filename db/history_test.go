@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/tern/v2/migrate"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/db/people"
@@ -24,13 +25,13 @@ func baseline(t *testing.T, version int, edit func(name, sql string) string) (ur
 	url = dbtest.Empty(t)
 	conn := dbtest.Connect(t, url)
 	m := dbtest.Must(migrate.NewMigrator(t.Context(), conn, "schema_version"))(t)
-	dbtest.OK(t, m.LoadMigrations(migrations.Files))
+	checktest.NoError(t, m.LoadMigrations(migrations.Files))
 	for _, one := range m.Migrations {
 		if edit != nil {
 			one.UpSQL = edit(one.Name, one.UpSQL)
 		}
 	}
-	dbtest.OK(t, m.MigrateTo(t.Context(), int32(version)))
+	checktest.NoError(t, m.MigrateTo(t.Context(), int32(version)))
 	return url
 }
 
@@ -215,7 +216,7 @@ func codeOf(err error) string {
 func publish(t *testing.T, s *db.Store, e crash.Event, to crash.Recipients) bool {
 	t.Helper()
 	var published bool
-	dbtest.OK(t, s.InTx(t.Context(), func(tx pgx.Tx) (err error) {
+	checktest.NoError(t, s.InTx(t.Context(), func(tx pgx.Tx) (err error) {
 		published, err = s.Publish(t.Context(), tx, e, to)
 		return err
 	}))
@@ -252,7 +253,7 @@ func TestPublish(t *testing.T) {
 	}
 	for table, want := range map[string]int{"events": 1, "notices": 1, "deliveries": 1} {
 		var got int
-		dbtest.OK(t, s.Pool.QueryRow(t.Context(), `select count(*) from `+table).Scan(&got))
+		checktest.NoError(t, s.Pool.QueryRow(t.Context(), `select count(*) from `+table).Scan(&got))
 		if got != want {
 			t.Errorf("%s has %d rows, want %d", table, got, want)
 		}
@@ -281,7 +282,7 @@ func TestNotes(t *testing.T) {
 	dbtest.Must(people.New(s).AddNote(ctx, p[1], "Elsewhere.", "bob"))(t)
 	// Saving the same text again has no effect.
 	for _, text := range []string{"It needs two full disks.", "It needs two full disks.", ""} {
-		dbtest.OK(t, people.New(s).ChangeNote(ctx, p[0], first, text, "bob"))
+		checktest.NoError(t, people.New(s).ChangeNote(ctx, p[0], first, text, "bob"))
 	}
 	notes, err := people.New(s).Notes(ctx, p[0])
 	if err != nil || len(notes) != 1 {

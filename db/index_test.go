@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
 	"mishap/crash/index"
@@ -141,7 +142,7 @@ func TestIndexMerges(t *testing.T) {
 	want(1, 4)
 	counted, err := s.Bucket(t.Context(), two)
 	loaded, errLoaded := dbtest.Open(t, url).Index(t.Context())
-	dbtest.OK(t, errors.Join(err, errLoaded))
+	checktest.NoError(t, errors.Join(err, errLoaded))
 	for name, ix := range map[string]*index.Index{"updated": b, "loaded": loaded} {
 		if p, ok := ix.Problem(one); !ok || p.Systems != 2 || counted.Systems != 2 {
 			t.Errorf("got %d machines in the %s index and %d on the page, want 2", p.Systems, name, counted.Systems)
@@ -250,7 +251,7 @@ func wantJudged(t *testing.T, s *db.Store, b *index.Index, step int) {
 	t.Helper()
 	for _, p := range b.Select(func(*index.Problem) bool { return true }) {
 		bucket := dbtest.Must(s.Bucket(t.Context(), p.ID))(t)
-		dbtest.OK(t, s.Judge(t.Context(), &bucket))
+		checktest.NoError(t, s.Judge(t.Context(), &bucket))
 		if got := s.StatusOf(p); bucket.Status.Word != p.State || bucket.Bug.Number != p.Bug ||
 			got.Text() != bucket.Status.Text() {
 			t.Fatalf("step %d: %s: the index says %s, bug %d, and %q; the page %s, bug %d, and %q", step, p.Signature,
@@ -351,7 +352,7 @@ func waitForLock(t *testing.T, url string) {
 	t.Helper()
 	conn := dbtest.Connect(t, url)
 	for waiting := false; !waiting; {
-		dbtest.OK(t, conn.QueryRow(t.Context(),
+		checktest.NoError(t, conn.QueryRow(t.Context(),
 			`select exists (select from pg_locks where not granted and relation = 'bucket_bugs'::regclass)`).Scan(&waiting))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
 	"mishap/db"
@@ -55,7 +56,7 @@ func TestUnknownJobs(t *testing.T) {
 	dbtest.Exec(t, url,
 		`insert into river_job (kind, args, max_attempts, queue) values ('from-tomorrow', '{}', 1, 'default')`)
 	const filing = 7
-	dbtest.OK(t, s.InTx(t.Context(), func(tx pgx.Tx) error {
+	checktest.NoError(t, s.InTx(t.Context(), func(tx pgx.Tx) error {
 		return s.AddFilingJob(t.Context(), tx, filing,
 			0)
 	}))
@@ -69,7 +70,7 @@ func TestUnknownJobs(t *testing.T) {
 	}
 	stop()
 	var n int
-	dbtest.OK(t, s.Pool.QueryRow(t.Context(),
+	checktest.NoError(t, s.Pool.QueryRow(t.Context(),
 		`select count(*) from river_job where kind = 'from-tomorrow' and state = 'available' and attempt = 0`).Scan(&n))
 	if n != 1 {
 		t.Errorf("got %d untouched jobs of another version, want 1", n)
@@ -81,7 +82,7 @@ func TestUnknownJobs(t *testing.T) {
 func startJobs(t *testing.T, s *db.Store, c db.JobsConfig) (stop func()) {
 	t.Helper()
 	workers := dbtest.Must(db.NewJobs(s, c))(t)
-	dbtest.OK(t, workers.Start(t.Context()))
+	checktest.NoError(t, workers.Start(t.Context()))
 	stopped := false
 	stop = func() {
 		if stopped {
@@ -235,9 +236,9 @@ func TestJobs(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	dbtest.OK(t, bugs.New(s).PostponeFilings(t.Context(), 0, "tracker_credentials", "r", time.Hour))
+	checktest.NoError(t, bugs.New(s).PostponeFilings(t.Context(), 0, "tracker_credentials", "r", time.Hour))
 	key := crash.TrackerKey{URL: "https://tracker.example", ConsumerKey: "c"}
-	dbtest.OK(t, bugs.New(s).SaveToken(t.Context(), key, crash.AccessToken{Token: "t", Secret: "s"}, "ada"))
+	checktest.NoError(t, bugs.New(s).SaveToken(t.Context(), key, crash.AccessToken{Token: "t", Secret: "s"}, "ada"))
 	select {
 	case id := <-worked:
 		if id != f.ID {
@@ -261,6 +262,6 @@ func waitFor(t *testing.T, what string, ok func() bool) {
 
 func countRows(t *testing.T, url, sql string) (n int) {
 	t.Helper()
-	dbtest.OK(t, dbtest.Connect(t, url).QueryRow(t.Context(), sql).Scan(&n))
+	checktest.NoError(t, dbtest.Connect(t, url).QueryRow(t.Context(), sql).Scan(&n))
 	return n
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/db"
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
@@ -183,7 +184,7 @@ func TestRename(t *testing.T) {
 		t.Errorf("undone: got %q, want the name before", got)
 	}
 	merge(t, s, p[1], p[0]) // the name is that of the head, which has none
-	dbtest.OK(t, db.NewDecisions(s).Rename(ctx, p[0], "The whole", "ada", ""))
+	checktest.NoError(t, db.NewDecisions(s).Rename(ctx, p[0], "The whole", "ada", ""))
 	if got := bucket(t, s, p[1]); got.Name != "The whole" || got.ID != p[1] {
 		t.Errorf("got %q of %s, want the whole to have the name", got.Name, got.ID)
 	}
@@ -519,7 +520,7 @@ func TestLinks(t *testing.T) {
 	}
 
 	before := dbtest.Must(s.Bucket(ctx, ids["alpha"]))(t)
-	dbtest.OK(t, bugs.New(s).UnlinkBug(ctx, ids["alpha"], 8, "eve"))
+	checktest.NoError(t, bugs.New(s).UnlinkBug(ctx, ids["alpha"], 8, "eve"))
 	if diff := cmp.Diff([]int64{7}, numbers("alpha")); diff != "" {
 		t.Errorf("after unlinking (-want +got):\n%s", diff)
 	}
@@ -528,7 +529,7 @@ func TestLinks(t *testing.T) {
 			t.Errorf("unlinking %d, which is not linked: got %v, want NotFound", number, err)
 		}
 	}
-	dbtest.OK(t, bugs.New(s).RelinkBug(ctx, ids["alpha"], 8, "ada"))
+	checktest.NoError(t, bugs.New(s).RelinkBug(ctx, ids["alpha"], 8, "ada"))
 	after, err := s.Bucket(ctx, ids["alpha"])
 	if err != nil || cmp.Diff(before.Bug, after.Bug) != "" {
 		t.Errorf("after putting it back: %v\n%s", err, cmp.Diff(before.Bug, after.Bug))

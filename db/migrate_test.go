@@ -23,6 +23,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/grouping"
 	"mishap/db"
 	"mishap/db/bugs"
@@ -64,7 +65,7 @@ func TestMigrateAtOnce(t *testing.T) {
 		others[i] = exec.CommandContext(t.Context(), os.Args[0])
 		others[i].Env = append(os.Environ(), migrateVar+"="+url)
 		others[i].Stderr = os.Stderr
-		dbtest.OK(t, others[i].Start())
+		checktest.NoError(t, others[i].Start())
 	}
 	if err := migrateAtOnce(t.Context(), url, 8); err != nil {
 		t.Errorf("migrate: %v", err)
@@ -364,7 +365,7 @@ func refill(t *testing.T, url string) {
 		t.Fatalf("got %q, %v; want one migration", names, err)
 	}
 	migration := dbtest.Must(fs.ReadFile(migrations.Files, names[0]))(t)
-	dbtest.OK(t, pgx.BeginFunc(t.Context(), dbtest.Connect(t, url), func(tx pgx.Tx) error {
+	checktest.NoError(t, pgx.BeginFunc(t.Context(), dbtest.Connect(t, url), func(tx pgx.Tx) error {
 		for _, sql := range []string{"drop schema if exists visible cascade", beforeSeen, string(migration)} {
 			if _, err := tx.Exec(t.Context(), sql); err != nil {
 				return fmt.Errorf("%.60s: %w", sql, err)
@@ -452,7 +453,7 @@ func rowCounts(t *testing.T, url string) map[string]string {
 	counts := map[string]string{}
 	for _, table := range tables {
 		var n int64
-		dbtest.OK(t, conn.QueryRow(t.Context(), "select count(*) from "+pgx.Identifier{"public", table}.Sanitize()).Scan(
+		checktest.NoError(t, conn.QueryRow(t.Context(), "select count(*) from "+pgx.Identifier{"public", table}.Sanitize()).Scan(
 			&n))
 		counts[table] = fmt.Sprint(n)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/grouping"
 	"mishap/crash/index"
 	"mishap/db"
@@ -369,11 +370,11 @@ func TestRepresentativeReport(t *testing.T) {
 	wantReport("the newer one of the merged bucket", other)
 
 	// Names that mishap finds later count.
-	dbtest.OK(t, db.NewDecisions(s).NameReport(t.Context(), worse, crash.Fields{"Stacktrace": ""}, false, kept))
+	checktest.NoError(t, db.NewDecisions(s).NameReport(t.Context(), worse, crash.Fields{"Stacktrace": ""}, false, kept))
 	wantReport("still the one of the merged bucket", other)
 	at = at.Add(time.Second)
 	named := stack("alpha", "??")
-	dbtest.OK(t, db.NewDecisions(s).NameReport(t.Context(), named, crash.Fields{"Stacktrace": "#0  0x1000 in parse ()\n" +
+	checktest.NoError(t, db.NewDecisions(s).NameReport(t.Context(), named, crash.Fields{"Stacktrace": "#0  0x1000 in parse ()\n" +
 		"#1  0x2000 in main ()\n"}, false, kept))
 	wantReport("the one that was symbolised", named)
 }
@@ -394,7 +395,7 @@ func TestDecideQuality(t *testing.T) {
 		"update reports set body = '' where id = (select min(id::text)::uuid from reports)"} {
 		dbtest.Must(conn.Exec(t.Context(), sql))(t)
 	}
-	dbtest.OK(t, s.DecideQuality(t.Context()))
+	checktest.NoError(t, s.DecideQuality(t.Context()))
 	want[slices.Min(slices.Collect(maps.Keys(want)))] = "0" // the damaged one
 	if diff := cmp.Diff(want, qualities()); diff != "" {
 		t.Errorf("quality (-stored +decided):\n%s", diff)
@@ -560,7 +561,7 @@ func TestFirstSeenOfOneMoment(t *testing.T) {
 			for i, version := range order {
 				rec = record(t, at, fmt.Sprint("machine", i), crash.Fields{"Package": "harbor " + version})
 				store(t, instances[i], rec)
-				dbtest.OK(t, instances[i].WaitCounted(t.Context()))
+				checktest.NoError(t, instances[i].WaitCounted(t.Context()))
 			}
 			b := bucketOf(t, instances[0], rec)
 			if b.FirstSeenVersion != "1.9-1" || b.LastSeenVersion != "1.10-1" || !b.FirstSeen.Equal(at.Truncate(time.Second)) ||

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/index"
 	"mishap/db"
 	"mishap/db/bugs"
@@ -58,9 +59,9 @@ func TestRevision(t *testing.T) {
 	check("a row less", true)
 	back := begin(t, url)
 	exec(back, add, 5)
-	dbtest.OK(t, back.Rollback(t.Context()))
+	checktest.NoError(t, back.Rollback(t.Context()))
 	check("rolled back", false)
-	dbtest.OK(t, people.NewSessions(s).DeleteExpired(t.Context()))
+	checktest.NoError(t, people.NewSessions(s).DeleteExpired(t.Context()))
 	check("new rows stay", false)
 }
 
@@ -71,7 +72,7 @@ func begin(t *testing.T, url string) pgx.Tx {
 
 func commit(t *testing.T, tx pgx.Tx) {
 	t.Helper()
-	dbtest.OK(t, tx.Commit(t.Context()))
+	checktest.NoError(t, tx.Commit(t.Context()))
 }
 
 // TestRevisionOfPolls checks that the revision does not change if the tracker says nothing new.
@@ -83,7 +84,7 @@ func TestRevisionOfPolls(t *testing.T) {
 	id := saveProblems(t, s, 1)[0]
 	dbtest.Must(bugs.New(s).LinkBug(ctx, id, crash.Bug{Number: 7, Title: "It fell over", URL: "https://bugs.example/7",
 		By: "ada"}))(t)
-	dbtest.OK(t, s.WaitCounted(ctx))
+	checktest.NoError(t, s.WaitCounted(ctx))
 	reading := crash.BugReading{Number: 7, Title: "It fell over", InformationType: "Public",
 		Tasks: []crash.BugTask{{Target: "tide", Status: "New"}}}
 	duplicate := reading

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/intake"
 	"mishap/db"
 	"mishap/db/dbtest"
@@ -458,7 +459,7 @@ func TestSaveReportBesideLargeOnes(t *testing.T) {
 	if b := bucketOf(t, s, record(t, today, "", nil)); b.Reports != 51 {
 		t.Errorf("got %d reports while heavy ones wait, want the 51 others", b.Reports)
 	}
-	dbtest.OK(t, tx.Rollback(t.Context()))
+	checktest.NoError(t, tx.Rollback(t.Context()))
 	heavy.Wait()
 	checkCounts(t, url)
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/prometheus/procfs"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/db"
 )
 
@@ -305,19 +306,11 @@ func addUser(t testing.TB, s *db.Store, name string, role crash.Role, password s
 	}
 }
 
-// OK ends the test if err is not nil.
-func OK(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // Must returns a function that returns value, or ends the test if err is not nil: Must(f())(t).
 func Must[T any](value T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
-		OK(t, err)
+		checktest.NoError(t, err)
 		return value
 	}
 }

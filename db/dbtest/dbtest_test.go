@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/sizetest"
 	"mishap/db/dbtest"
 )
@@ -111,7 +112,7 @@ func TestFreeAddress(t *testing.T) {
 	}
 	for range 2 {
 		l := dbtest.Must(new(net.ListenConfig).Listen(t.Context(), "tcp", address))(t)
-		dbtest.OK(t, l.Close())
+		checktest.NoError(t, l.Close())
 	}
 	seen := map[string]bool{address: true}
 	for range 200 {

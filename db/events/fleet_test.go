@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/db"
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
@@ -161,7 +162,7 @@ func (w *world) link(t *testing.T, signature string, number int64) {
 	store := bugs.New(w.store)
 	dbtest.Must(store.LinkBug(t.Context(), bucketOf(signature), crash.Bug{Number: number, URL: "u",
 		By: "ada"}))(t)
-	dbtest.OK(t, store.SaveBugReading(t.Context(), crash.BugReading{
+	checktest.NoError(t, store.SaveBugReading(t.Context(), crash.BugReading{
 		Number: number, Tasks: []crash.BugTask{{Target: "/ubuntu/+source/reef", Status: "Fix Released", Complete: true,
 			Closed: w.now()}},
 		Fixes: []crash.BugFix{{Package: "reef", Version: "1.1-1"}},
@@ -246,7 +247,7 @@ func TestDeleteOld(t *testing.T) {
 	publish := func(edge string, rule int64) bool {
 		t.Helper()
 		var isNew bool
-		dbtest.OK(t, store.InTx(t.Context(), func(tx pgx.Tx) (err error) {
+		checktest.NoError(t, store.InTx(t.Context(), func(tx pgx.Tx) (err error) {
 			isNew, err = store.Publish(t.Context(), tx, crash.Event{Edge: edge, Kind: crash.EventMentioned, Rule: rule,
 				Title: edge}, crash.Recipients{People: []crash.Recipient{{User: ada.ID, Reason: "a test"}}})
 			return err
@@ -278,12 +279,12 @@ func TestDeleteOld(t *testing.T) {
 		}
 	}
 	now = now.AddDate(0, 0, 399)
-	dbtest.OK(t, notices.DeleteOld(t.Context()))
+	checktest.NoError(t, notices.DeleteOld(t.Context()))
 	want("after 399 days", `select count(*) from notices`, 1004)
 	want("after 399 days", `select count(*) from mails`, 4)
 	now = now.AddDate(0, 0, 2)
 	publish("rule 1 fresh", 1)
-	dbtest.OK(t, notices.DeleteOld(t.Context()))
+	checktest.NoError(t, notices.DeleteOld(t.Context()))
 	want("after 401 days", `select count(*) from notices`, 3) // two wait, one is fresh
 	want("after 401 days", `select count(*) from events`, 4)
 	want("after 401 days", `select count(*) from mails`, 1)
@@ -301,7 +302,7 @@ func (w *world) search(t *testing.T, owner int64, name, path string, shared bool
 			Shared: shared}))(t)
 	for _, user := range followers {
 		f := crash.Follow{Kind: crash.FollowSearch, Name: strconv.FormatInt(id, 10)}
-		dbtest.OK(t, a.Follow(t.Context(), user, f))
+		checktest.NoError(t, a.Follow(t.Context(), user, f))
 	}
 	return id
 }
@@ -329,7 +330,7 @@ func TestSearchFollowers(t *testing.T) {
 	w.search(t, ida, "muted", "/?muted=only&package=tide", false, ida)
 	w.search(t, ida, "not valid", "/search?q=%28", false, ida)
 	gone := w.search(t, ida, "deleted", "/?package=tide", false, ida)
-	dbtest.OK(t, dbproblems.New(w.store).DeleteSearch(t.Context(), gone))
+	checktest.NoError(t, dbproblems.New(w.store).DeleteSearch(t.Context(), gone))
 	w.evaluate(t)
 	w.set(begin.Add(time.Minute))
 	w.machines(t, "one", 3, "tide 1.0-1", nil)

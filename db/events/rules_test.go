@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/grouping"
 	"mishap/db"
 	"mishap/db/dbtest"
@@ -110,7 +111,7 @@ func TestMergesStaySilent(t *testing.T) {
 	// The part that was split off had its reports before.
 	term := crash.Condition{Terms: []crash.Term{{Field: crash.TermArchitecture, Value: "arm64"}}}
 	dbtest.Must(d.Split(t.Context(), bucketOf("parts"), term, "ada", ""))(t)
-	dbtest.OK(t, d.FinishDecisions(t.Context(), grouping.CurrentRules()))
+	checktest.NoError(t, d.FinishDecisions(t.Context(), grouping.CurrentRules()))
 	w.set(begin.Add(2 * time.Hour))
 	w.evaluate(t)
 	wantLines(t, "split", w.events(t), told...)
@@ -218,7 +219,7 @@ func TestRegroupingStaysSilent(t *testing.T) {
 	d := db.NewDecisions(w.store)
 	for i, id := range later {
 		frames := fmt.Sprintf("#0  tide_parse_%d () at parse.c:1\n#1  main () at main.c:2\n", i/3)
-		dbtest.OK(t, d.NameReport(t.Context(), id, crash.Fields{"Stacktrace": frames,
+		checktest.NoError(t, d.NameReport(t.Context(), id, crash.Fields{"Stacktrace": frames,
 			"StacktraceTop": fmt.Sprintf("tide_parse_%d ()\nmain ()", i/3)}, true,
 			func(_ context.Context, _ pgx.Tx, named bool, why string) error {
 				if !named {
@@ -501,7 +502,7 @@ func (o *outlets) send(t *testing.T) {
 func (o *outlets) die(t *testing.T, s *db.Store) bool {
 	t.Helper()
 	mails := events.New(s)
-	dbtest.OK(t, mails.PlanMails(t.Context()))
+	checktest.NoError(t, mails.PlanMails(t.Context()))
 	_, _, err := mails.ClaimMail(t.Context())
 	if err != nil && crash.KindOf(err) != crash.NotFound {
 		t.Fatal(err)

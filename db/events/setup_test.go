@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/intake"
 	"mishap/db"
 	"mishap/db/dbtest"
@@ -123,7 +124,7 @@ func (w *world) user(t *testing.T, name string, role crash.Role, follows ...cras
 	a := people.New(w.store)
 	u := dbtest.Must(a.ByName(t.Context(), name))(t)
 	for _, f := range follows {
-		dbtest.OK(t, a.Follow(t.Context(), u.ID, f))
+		checktest.NoError(t, a.Follow(t.Context(), u.ID, f))
 	}
 	return u.ID
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
 	"mishap/db"
@@ -24,7 +25,7 @@ func TestFollow(t *testing.T) {
 	bob := dbtest.Must(persons.Add(ctx, "", "bob", crash.RoleViewer, "correct horse battery"))(t)
 	zsh, team := crash.Follow{Kind: crash.FollowPackage, Name: "zsh"}, crash.Follow{Kind: crash.FollowPerson, Name: "zsh"}
 	for _, f := range []crash.Follow{zsh, zsh, team} { // following twice has no further effect
-		dbtest.OK(t, people.New(s).Follow(ctx, ada.ID, f))
+		checktest.NoError(t, people.New(s).Follow(ctx, ada.ID, f))
 	}
 	want := []crash.Follow{zsh, team}
 	got, err := people.New(s).Followed(ctx, ada.ID)
@@ -34,7 +35,7 @@ func TestFollow(t *testing.T) {
 	if got, err := people.New(s).Followed(ctx, bob.ID); err != nil || len(got) != 0 {
 		t.Errorf("another person follows %v, %v, want nothing", got, err)
 	}
-	dbtest.OK(t, people.New(s).Unfollow(ctx, ada.ID, zsh))
+	checktest.NoError(t, people.New(s).Unfollow(ctx, ada.ID, zsh))
 	for f, want := range map[crash.Follow]bool{zsh: false, team: true} {
 		if got, err := people.New(s).Follows(ctx, ada.ID, f); got != want || err != nil {
 			t.Errorf("follows %v: got %t, %v, want %t", f, got, err, want)
@@ -59,7 +60,7 @@ func TestFollowMerged(t *testing.T) {
 		report := dbtest.Must(s.Report(t.Context(), receipt.ID))(t)
 		ids = append(ids, *report.Bucket)
 	}
-	dbtest.OK(t, people.Follow(t.Context(), ada.ID, follow(ids[1])))
+	checktest.NoError(t, people.Follow(t.Context(), ada.ID, follow(ids[1])))
 	for i, want := range []bool{false, true} {
 		if got, err := people.Follows(t.Context(), ada.ID, follow(ids[0])); got != want || err != nil {
 			t.Errorf("merged %d: got %t, %v, want %t", i, got, err, want)
@@ -68,11 +69,11 @@ func TestFollowMerged(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	dbtest.OK(t, people.Follow(t.Context(), ada.ID, follow(ids[0])))
+	checktest.NoError(t, people.Follow(t.Context(), ada.ID, follow(ids[0])))
 	if got, err := people.Followed(t.Context(), ada.ID); len(got) != 1 || err != nil {
 		t.Errorf("followed: got %v, %v, want one", got, err)
 	}
-	dbtest.OK(t, people.Unfollow(t.Context(), ada.ID, follow(ids[0])))
+	checktest.NoError(t, people.Unfollow(t.Context(), ada.ID, follow(ids[0])))
 	if got, err := people.Followed(t.Context(), ada.ID); len(got) != 0 || err != nil {
 		t.Errorf("after unfollowing: got %v, %v", got, err)
 	}
@@ -97,11 +98,11 @@ func TestMarks(t *testing.T) {
 	}
 	save := func(save, drop []crash.FollowMark) {
 		t.Helper()
-		dbtest.OK(t, people.SaveMarks(t.Context(), ada.ID, save, drop))
+		checktest.NoError(t, people.SaveMarks(t.Context(), ada.ID, save, drop))
 	}
 	save([]crash.FollowMark{mark}, nil) // ada does not follow it
 	want()
-	dbtest.OK(t, people.Follow(t.Context(), ada.ID, f))
+	checktest.NoError(t, people.Follow(t.Context(), ada.ID, f))
 	first := mark
 	first.At, first.News = time.Time{}, ""
 	save([]crash.FollowMark{first}, nil)
@@ -112,7 +113,7 @@ func TestMarks(t *testing.T) {
 	moved.Bucket = crash.BucketIDOf("two")
 	save([]crash.FollowMark{moved}, []crash.FollowMark{mark})
 	want(moved)
-	dbtest.OK(t, people.Unfollow(t.Context(), ada.ID, f))
+	checktest.NoError(t, people.Unfollow(t.Context(), ada.ID, f))
 	want()
 }
 
@@ -180,7 +181,7 @@ func TestMentionEvents(t *testing.T) {
 	for _, name := range []string{"Anna", "bob", "carla", "former"} {
 		dbtest.AddUser(t, s, name, crash.RoleViewer, "correct horse battery")
 	}
-	dbtest.OK(t, people.Disable(t.Context(), "", "former"))
+	checktest.NoError(t, people.Disable(t.Context(), "", "former"))
 	receipt := dbtest.Must(intake.New(intake.Config{MaxAgeDays: 366}, s).Accept(t.Context(), crash.Report{System: "m",
 		Fields: crashtest.Native(crashtest.Set("DuplicateSignature", "tide:/home/wendeline/x")).Fields()}))(t)
 	dbtest.Counted(t, s)
@@ -201,7 +202,7 @@ func TestMentionEvents(t *testing.T) {
 	told(anna)
 	change := func(text string) {
 		t.Helper()
-		dbtest.OK(t, people.ChangeNote(t.Context(), *report.Bucket, id, text, "Anna"))
+		checktest.NoError(t, people.ChangeNote(t.Context(), *report.Bucket, id, text, "Anna"))
 	}
 	change("@anna @bob @Carla")
 	told(anna + " carla: Anna mentioned you in a note about tide:[removed].")

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/db/dbtest"
 	"mishap/db/people"
 )
@@ -66,7 +67,7 @@ func TestRolesFromGroups(t *testing.T) {
 	}
 
 	// A role given by hand counts if it is higher, and stays when the person leaves a group.
-	dbtest.OK(t, people.SetRole(t.Context(), "ada", "kim", crash.RoleViewer))
+	checktest.NoError(t, people.SetRole(t.Context(), "ada", "kim", crash.RoleViewer))
 	if got := role(launchpad("https://login.example/+id/a", "kim", "bug-control")); got != crash.RoleTriager {
 		t.Errorf("role by hand and by group: got %q, want triager", got)
 	}
@@ -76,7 +77,7 @@ func TestRolesFromGroups(t *testing.T) {
 
 	// Removing a grant takes effect without a new sign-in.
 	role(launchpad("https://login.example/+id/a", "kim", "bug-control"))
-	dbtest.OK(t, a.RevokeGrant(t.Context(), "ada", grantOf(crash.SourceLaunchpad, "bug-control", "")))
+	checktest.NoError(t, a.RevokeGrant(t.Context(), "ada", grantOf(crash.SourceLaunchpad, "bug-control", "")))
 	u, err := people.ByName(t.Context(), "kim")
 	if err != nil || u.Role != crash.RoleViewer || u.Manual != crash.RoleViewer {
 		t.Errorf("after revoking: got role %q, by hand %q, %v, want viewer twice", u.Role, u.Manual, err)
@@ -87,7 +88,7 @@ func TestRolesFromGroups(t *testing.T) {
 	}
 
 	// A role for everyone.
-	dbtest.OK(t, people.SetRole(t.Context(), "ada", "kim", crash.RoleNone))
+	checktest.NoError(t, people.SetRole(t.Context(), "ada", "kim", crash.RoleNone))
 	if u, err = people.ByName(t.Context(), "kim"); err != nil || u.Role != crash.RoleNone {
 		t.Errorf("without any role: got %q, %v, want none", u.Role, err)
 	}
@@ -104,7 +105,7 @@ func TestIdentitiesStayApart(t *testing.T) {
 	a, persons := people.New(store), people.New(store)
 	dbtest.AddUser(t, store, "grace", crash.RoleAdmin, "a long password")
 	dbtest.AddUser(t, store, "gone", crash.RoleAdmin, "a long password")
-	dbtest.OK(t, persons.Remove(t.Context(), "", "gone"))
+	checktest.NoError(t, persons.Remove(t.Context(), "", "gone"))
 	base := launchpad("https://login.example/+id/1", "grace")
 	other := base
 	other.Source, other.Issuer = crash.SourceOIDC, "https://id.example"
@@ -141,7 +142,7 @@ func TestIdentitiesStayApart(t *testing.T) {
 			t.Errorf("password %q: got %v, want Unauthenticated", password, err)
 		}
 	}
-	dbtest.OK(t, persons.Disable(t.Context(), "", "grace-2"))
+	checktest.NoError(t, persons.Disable(t.Context(), "", "grace-2"))
 	if _, err := a.SignInIdentity(t.Context(), base); !errors.Is(err, crash.Forbidden) || !strings.Contains(err.Error(),
 		"disabled") {
 		t.Errorf("disabled account: got %v, want Forbidden with the reason", err)
@@ -239,7 +240,7 @@ func TestEndSessions(t *testing.T) {
 		} {
 			expiry := time.Now().Add(time.Hour)
 			data := dbtest.Must(people.SessionCodec{}.Encode(expiry, values))(t)
-			dbtest.OK(t, sessions.CommitCtx(t.Context(), token, data, expiry))
+			checktest.NoError(t, sessions.CommitCtx(t.Context(), token, data, expiry))
 		}
 	}
 	for _, tt := range []struct {
@@ -338,11 +339,11 @@ func TestRightsForSomePackages(t *testing.T) {
 	// For all packages, the role of an account is that given by hand.
 	byHand := crash.Grant{Source: crash.SourceAccount, Group: "kim", Role: crash.RoleTriager,
 		Scope: crash.GrantScope{Kind: crash.GrantAll}}
-	dbtest.OK(t, a.Grant(t.Context(), "", byHand))
+	checktest.NoError(t, a.Grant(t.Context(), "", byHand))
 	if u = kim(); u.Manual != crash.RoleTriager || !u.Triage.All || u.Private.Some() {
 		t.Errorf("role by hand: got %+v", u)
 	}
-	dbtest.OK(t, a.RevokeGrant(t.Context(), "", byHand))
+	checktest.NoError(t, a.RevokeGrant(t.Context(), "", byHand))
 	if u = kim(); u.Role != crash.RoleNone {
 		t.Errorf("role by hand taken away: got %+v", u)
 	}

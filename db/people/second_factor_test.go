@@ -11,6 +11,7 @@ import (
 	"github.com/pquerna/otp/totp"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/db/people"
@@ -106,7 +107,7 @@ func newBench(t *testing.T) *bench {
 		err) != crash.Unauthenticated {
 		t.Fatalf("wrong password: got %v", err)
 	}
-	dbtest.OK(t, b.one.BeginSecondFactor(t.Context(), people.SignIn{Name: "ada", Password: password}))
+	checktest.NoError(t, b.one.BeginSecondFactor(t.Context(), people.SignIn{Name: "ada", Password: password}))
 	f, err := b.two.SecondFactor(t.Context(), b.user.ID)
 	if err != nil || f.On() || f.Secret == "" || !f.HasPassword {
 		t.Fatalf("begun: got %+v, %v", f, err)
@@ -218,7 +219,7 @@ func TestChangesDuringSecondStep(t *testing.T) {
 	b := newBench(t)
 	old := b.signIn()
 	b.wait(30 * time.Second)
-	dbtest.OK(t, b.accounts.SetPassword(t.Context(), "", "ada", password+"!"))
+	checktest.NoError(t, b.accounts.SetPassword(t.Context(), "", "ada", password+"!"))
 	if code := codeOf(b.one.SignInWithCode(t.Context(), b.user.ID, old.Proof, b.code())); code != crash.CodeSignInAgain {
 		t.Errorf("after a new password: got %q, want %s", code, crash.CodeSignInAgain)
 	}
@@ -250,7 +251,7 @@ func TestChangesDuringSecondStep(t *testing.T) {
 	if err := b.one.ResetSecondFactor(t.Context(), "", "eve"); crash.KindOf(err) != crash.NotFound {
 		t.Errorf("reset of nobody: got %v, want not found", err)
 	}
-	dbtest.OK(t, b.one.BeginSecondFactor(t.Context(), now))
+	checktest.NoError(t, b.one.BeginSecondFactor(t.Context(), now))
 	if err := b.one.ResetSecondFactor(t.Context(), "", "ADA"); err != nil {
 		t.Error(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/db/dbtest"
 	"mishap/db/people"
 )
@@ -238,7 +239,7 @@ func TestKnownBrowsers(t *testing.T) {
 	in.Browsers = bob.Browsers
 	h.signIn(in)
 
-	dbtest.OK(t, h.one.SetPassword(t.Context(), "", "ada", goodPassword+" again"))
+	checktest.NoError(t, h.one.SetPassword(t.Context(), "", "ada", goodPassword+" again"))
 	slow("a cookie from before the password was changed", "ada", bob.Browsers)
 	h.now = h.now.Add(people.KnownBrowserFor)
 	slow("a cookie that is a year old", "bob", bob.Browsers)
@@ -333,9 +334,9 @@ func TestSessions(t *testing.T) {
 		t.Errorf("made up: got %q, want nothing", got)
 	}
 	for token, expiry := range map[string]time.Time{"a": now.Add(time.Hour), "b": now.Add(time.Minute)} {
-		dbtest.OK(t, s.CommitCtx(t.Context(), token, []byte("first"), expiry))
+		checktest.NoError(t, s.CommitCtx(t.Context(), token, []byte("first"), expiry))
 	}
-	dbtest.OK(t, s.CommitCtx(t.Context(), "a", []byte("second"), now.Add(time.Hour)))
+	checktest.NoError(t, s.CommitCtx(t.Context(), "a", []byte("second"), now.Add(time.Hour)))
 	if got := find("a"); got != "second" {
 		t.Errorf("got %q, want second", got)
 	}
@@ -343,7 +344,7 @@ func TestSessions(t *testing.T) {
 	if got := find("b"); got != "" {
 		t.Errorf("ended session: got %q, want nothing", got)
 	}
-	dbtest.OK(t, people.NewSessions(store).DeleteExpired(t.Context()))
+	checktest.NoError(t, people.NewSessions(store).DeleteExpired(t.Context()))
 	now = now.Add(-time.Minute)
 	if got := find("b"); got != "" {
 		t.Errorf("removed session: got %q, want nothing", got)
@@ -352,7 +353,7 @@ func TestSessions(t *testing.T) {
 		t.Errorf("session that goes on: got %q, want second", got)
 	}
 	for range 2 {
-		dbtest.OK(t, s.DeleteCtx(t.Context(), "a"))
+		checktest.NoError(t, s.DeleteCtx(t.Context(), "a"))
 	}
 	if got := find("a"); got != "" {
 		t.Errorf("deleted session: got %q, want nothing", got)
@@ -375,14 +376,14 @@ func TestSessionsEndWithTheirAccount(t *testing.T) {
 		func() error { return a.Disable(t.Context(), "", "ada") },
 	} {
 		for token, data := range map[string][]byte{"1": hers, "2": hers, "3": nobodys} {
-			dbtest.OK(t, s.CommitCtx(t.Context(), token, data, end))
+			checktest.NoError(t, s.CommitCtx(t.Context(), token, data, end))
 		}
-		dbtest.OK(t, change())
+		checktest.NoError(t, change())
 		got := map[string]bool{}
 		for _, token := range []string{"1", "2", "3"} {
 			var err error
 			_, got[token], err = s.FindCtx(t.Context(), token)
-			dbtest.OK(t, err)
+			checktest.NoError(t, err)
 		}
 		if want := map[string]bool{"1": false, "2": false, "3": true}; !cmp.Equal(got, want) {
 			t.Errorf("sessions: got %v, want %v", got, want)
@@ -413,8 +414,8 @@ func TestAudit(t *testing.T) {
 	store := dbtest.Open(t, url)
 	a := people.New(store)
 	dbtest.Must(a.Add(t.Context(), "root", "ada", crash.RoleViewer, goodPassword))(t)
-	dbtest.OK(t, a.SetPassword(t.Context(), "ada", "ADA", "another password"))
-	dbtest.OK(t, a.Disable(t.Context(), "root", "ada"))
+	checktest.NoError(t, a.SetPassword(t.Context(), "ada", "ADA", "another password"))
+	checktest.NoError(t, a.Disable(t.Context(), "root", "ada"))
 	conn := dbtest.Must(pgx.Connect(t.Context(), url))(t)
 	defer func() { _ = conn.Close(t.Context()) }()
 	rows := dbtest.Must(conn.Query(t.Context(),

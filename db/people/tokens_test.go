@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/db/people"
@@ -74,7 +75,7 @@ func TestTokensEnd(t *testing.T) {
 	if token, _, err = accounts.AddToken(t.Context(), ada, "y", both, now.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	dbtest.OK(t, accounts.Disable(t.Context(), "", "ada"))
+	checktest.NoError(t, accounts.Disable(t.Context(), "", "ada"))
 	if _, _, err := accounts.ByToken(t.Context(), token, client); crash.KindOf(err) != crash.Unauthenticated {
 		t.Errorf("disabled: got %v, want unauthenticated", err)
 	}
@@ -170,7 +171,7 @@ func TestTokenUse(t *testing.T) {
 			t.Errorf("used from %s: got %+v, %v, want %s from %s", tt.from, all, err, tt.used, tt.address)
 		}
 	}
-	dbtest.OK(t, one.RevokeToken(t.Context(), ada, made.ID))
+	checktest.NoError(t, one.RevokeToken(t.Context(), ada, made.ID))
 	if _, _, err := other.ByToken(t.Context(), token, client); crash.KindOf(err) != crash.Unauthenticated {
 		t.Errorf("revoked elsewhere: got %v, want unauthenticated", err)
 	}
@@ -198,7 +199,7 @@ func TestWarnOfExpiry(t *testing.T) {
 			}
 		}
 	}
-	dbtest.OK(t, a.Disable(t.Context(), "", "gone"))
+	checktest.NoError(t, a.Disable(t.Context(), "", "gone"))
 	notices := func() map[int64]string {
 		got := map[int64]string{}
 		rows := dbtest.Must(store.Pool.Query(t.Context(),

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/db/people"
@@ -104,7 +105,7 @@ func TestSignIn(t *testing.T) {
 			t.Errorf("sign in as %q: got %v, want unauthenticated", wrong.Name, err)
 		}
 	}
-	dbtest.OK(t, a.SetPassword(t.Context(), "", "ADA", "another password"))
+	checktest.NoError(t, a.SetPassword(t.Context(), "", "ADA", "another password"))
 	if _, err := a.SignIn(t.Context(), in); crash.KindOf(err) != crash.Unauthenticated {
 		t.Errorf("old password: got %v, want unauthenticated", err)
 	}
@@ -112,7 +113,7 @@ func TestSignIn(t *testing.T) {
 	if _, err := a.SignIn(t.Context(), in); err != nil {
 		t.Errorf("new password: %v", err)
 	}
-	dbtest.OK(t, a.Disable(t.Context(), "", "ada"))
+	checktest.NoError(t, a.Disable(t.Context(), "", "ada"))
 	if _, err := a.SignIn(t.Context(), in); crash.KindOf(err) != crash.Unauthenticated {
 		t.Errorf("disabled: got %v, want unauthenticated", err)
 	}

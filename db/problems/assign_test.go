@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
 	"mishap/db"
@@ -158,7 +159,7 @@ func TestAssignErrors(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", name, err, tt.want)
 		}
 	}
-	dbtest.OK(t, people.New(f.Store.Store).Disable(t.Context(), "", "anna"))
+	checktest.NoError(t, people.New(f.Store.Store).Disable(t.Context(), "", "anna"))
 	if _, err := f.Assign(t.Context(), crash.Assignment{Bucket: f.ids[0], Assignee: "anna",
 		By: "bob"}); !errors.Is(err, crash.Invalid) {
 		t.Errorf("disabled account: got %v, want invalid", err)
@@ -169,7 +170,7 @@ func TestAssignErrors(t *testing.T) {
 func TestAssignEvents(t *testing.T) {
 	t.Parallel()
 	f := startAssigned(t)
-	dbtest.OK(t, people.New(f.Store.Store).SetTrackerName(t.Context(), "", "bob", "bob-lp"))
+	checktest.NoError(t, people.New(f.Store.Store).SetTrackerName(t.Context(), "", "bob", "bob-lp"))
 	notices := func() string {
 		t.Helper()
 		return f.value(`select coalesce(string_agg(u.name || ' ' || e.edge, ', ' order by n.id), '')
@@ -216,14 +217,14 @@ func TestAssigneeOfTheBug(t *testing.T) {
 	f.wantListed(f.ids[0], "Anna")
 	reading := crash.BugReading{Number: 7,
 		Tasks: []crash.BugTask{{Target: "/ubuntu/+source/tidewatch", Assignee: "carla"}}}
-	dbtest.OK(t, b.SaveBugReading(t.Context(), reading, "", time.Hour))
+	checktest.NoError(t, b.SaveBugReading(t.Context(), reading, "", time.Hour))
 	f.wantListed(f.ids[0], "~carla")
 	_, err := f.Assign(t.Context(), crash.Assignment{Bucket: f.ids[0], Assignee: "bob", By: "bob"})
 	if !errors.Is(err, crash.Conflict) || !strings.Contains(err.Error(), "Bug 7 is assigned to carla") {
 		t.Errorf("assign: got %v, want a conflict that names the bug", err)
 	}
 	reading.Tasks[0].Assignee = ""
-	dbtest.OK(t, b.SaveBugReading(t.Context(), reading, "", time.Hour))
+	checktest.NoError(t, b.SaveBugReading(t.Context(), reading, "", time.Hour))
 	f.wantListed(f.ids[0], "Anna")
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/index"
 	"mishap/crash/intake"
@@ -238,7 +239,7 @@ func TestMuteEnds(t *testing.T) {
 			c.end(f)
 			f.wantMuted(id, true, "before the task has run")
 			// A new instance sees states that are not up to two seconds old.
-			dbtest.OK(t, f.another().EndMutes(t.Context()))
+			checktest.NoError(t, f.another().EndMutes(t.Context()))
 			f.wantMuted(id, false, "afterwards")
 			if got := f.returned(id); !strings.Contains(got, c.why) {
 				t.Errorf("got %q, want %q", got, c.why)
@@ -582,16 +583,16 @@ func TestSavedSearches(t *testing.T) {
 	wantKind("a name in use", err, crash.Conflict)
 	wantKind("renaming to a name in use", searches.ChangeSearch(ctx, crash.SavedSearch{ID: shared, Name: "mine"}),
 		crash.Conflict)
-	dbtest.OK(t, searches.ChangeSearch(ctx, crash.SavedSearch{ID: shared, Name: "Not ours"}))
+	checktest.NoError(t, searches.ChangeSearch(ctx, crash.SavedSearch{ID: shared, Name: "Not ours"}))
 	wantNames(bob, "mine of bob")
 
-	dbtest.OK(t, searches.DeleteSearch(ctx, personal))
+	checktest.NoError(t, searches.DeleteSearch(ctx, personal))
 	wantNames(ada, "Not ours of ada")
 	wantKind("deleting twice", searches.DeleteSearch(ctx, personal), crash.NotFound)
 	again := save(ada, "Mine", false)
 	wantKind("restoring a name in use", searches.RestoreSearch(ctx, personal), crash.Conflict)
-	dbtest.OK(t, searches.DeleteSearch(ctx, again))
-	dbtest.OK(t, searches.RestoreSearch(ctx, personal))
+	checktest.NoError(t, searches.DeleteSearch(ctx, again))
+	checktest.NoError(t, searches.RestoreSearch(ctx, personal))
 	wantNames(ada, "Mine of ada", "Not ours of ada")
 	for n := range 98 {
 		save(ada, fmt.Sprintf("search %d", n), false)

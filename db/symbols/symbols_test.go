@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
 	"mishap/crash/symbols/debuginfo"
@@ -173,7 +174,7 @@ func TestRequestCore(t *testing.T) {
 		t.Errorf("another store: got %v, %v; want no request", got, err)
 	}
 	f.asks(r, true)
-	dbtest.OK(t, f.WorkerGone(t.Context()))
+	checktest.NoError(t, f.WorkerGone(t.Context()))
 	f.asks(f.crashed("m4", "bb"), false)
 }
 
@@ -281,7 +282,7 @@ func TestPartialNames(t *testing.T) {
 	if ids, err := f.MissingFiles(t.Context(), folder); err != nil || len(ids) != 2 {
 		t.Errorf("got %v, %v; want two missing files", ids, err)
 	}
-	dbtest.OK(t, f.FilesAdded(t.Context(), folder, []string{"cd34/debuginfo"}))
+	checktest.NoError(t, f.FilesAdded(t.Context(), folder, []string{"cd34/debuginfo"}))
 	c := f.claim(r.Report)
 	if c.Tries != 1 {
 		t.Errorf("got %d tries, want 1", c.Tries)
@@ -313,7 +314,7 @@ func TestClaims(t *testing.T) {
 		t.Fatal(err)
 	}
 	first = f.claim(r.Report)
-	dbtest.OK(t, f.RenewClaim(t.Context(), first))
+	checktest.NoError(t, f.RenewClaim(t.Context(), first))
 	f.later("5 minutes")
 	second := f.claim(r.Report)
 	done := crash.SymbolOutcome{State: crash.SymbolsDone, Fields: names("late", "load", "main")}
@@ -349,7 +350,7 @@ func TestOrder(t *testing.T) {
 	}
 	f.crashed("m2", "cc")
 	dbtest.Counted(t, f.Store.Store)
-	dbtest.OK(t, f.PressJob(t.Context(), jobs[3].Report, "ada"))
+	checktest.NoError(t, f.PressJob(t.Context(), jobs[3].Report, "ada"))
 	for _, i := range []int{3, 2, 0, 1} {
 		f.claim(jobs[i].Report)
 	}
@@ -362,7 +363,7 @@ func TestCoresRemoved(t *testing.T) {
 	r := f.crashed("m1", "aa")
 	f.asks(r, true)
 	f.arrives(r, true)
-	dbtest.OK(t, f.CoresRemoved(t.Context(), []crash.OopsID{r.Report}))
+	checktest.NoError(t, f.CoresRemoved(t.Context(), []crash.OopsID{r.Report}))
 	f.claim(crash.OopsID{})
 	if j := f.job(r.Report); j.State != crash.SymbolsExpired || !j.CoreGone {
 		t.Errorf("got %+v, want it expired", j)
@@ -461,7 +462,7 @@ func TestSymbolQueue(t *testing.T) {
 	dbtest.Counted(t, f.Store.Store)
 	f.finish(f.claim(jobs[2].Report), crash.SymbolOutcome{State: crash.SymbolsFailed, Reason: "It is not a core."})
 	f.claim(jobs[0].Report)
-	dbtest.OK(t, f.PressJob(t.Context(), jobs[4].Report, "ada"))
+	checktest.NoError(t, f.PressJob(t.Context(), jobs[4].Report, "ada"))
 	queue := func(state crash.SymbolState, limit, offset int) (ids []crash.OopsID) {
 		t.Helper()
 		rows := dbtest.Must(f.SymbolQueue(t.Context(), state, limit, offset))(t)
@@ -501,7 +502,7 @@ func buildsOf(t *testing.T, b *symbols.Builds, report crash.Fields, paths ...str
 
 func learn(t *testing.T, b *symbols.Builds, facts ...debuginfo.Fact) {
 	t.Helper()
-	dbtest.OK(t, b.Learn(t.Context(), facts))
+	checktest.NoError(t, b.Learn(t.Context(), facts))
 }
 
 // A build is known only for the exact package, version and architecture, and if nothing contradicts.
@@ -539,7 +540,7 @@ func TestBuilds(t *testing.T) {
 	loaded := []debuginfo.Loaded{{Path: program, Build: "bb01"}, {Path: library, Build: "bb02"},
 		{Path: "/usr/lib/libother.so", Build: "bb03"}}
 	for range 2 {
-		dbtest.OK(t, b.LearnFromCore(t.Context(), newer, loaded))
+		checktest.NoError(t, b.LearnFromCore(t.Context(), newer, loaded))
 	}
 	want := map[string]debuginfo.BuildID{program: "bb01", library: "bb02"}
 	if diff := cmp.Diff(want, buildsOf(t, b, newer, library, program, "/usr/lib/libother.so")); diff != "" {
@@ -548,7 +549,7 @@ func TestBuilds(t *testing.T) {
 
 	// Two builds of one version contradict each other.
 	loaded[0].Build = "bb04"
-	dbtest.OK(t, b.LearnFromCore(t.Context(), newer, loaded))
+	checktest.NoError(t, b.LearnFromCore(t.Context(), newer, loaded))
 	delete(want, program)
 	if diff := cmp.Diff(want, buildsOf(t, b, newer, library, program)); diff != "" {
 		t.Error(diff)
@@ -594,15 +595,15 @@ func TestWantedCore(t *testing.T) {
 	f.asks(f.crashed("m2", "aa"), false)
 	f.wants(first.Problem, "")
 	for _, person := range []string{"ada", "bob"} {
-		dbtest.OK(t, f.WantCore(t.Context(), first.Problem, person))
+		checktest.NoError(t, f.WantCore(t.Context(), first.Problem, person))
 		f.wants(first.Problem, "ada")
 	}
 	r := f.crashed("m3", "aa")
 	f.asks(r, true)
-	dbtest.OK(t, f.UnwantCore(t.Context(), first.Problem, "bob"))
+	checktest.NoError(t, f.UnwantCore(t.Context(), first.Problem, "bob"))
 	f.wants(first.Problem, "")
 	f.asks(f.crashed("m4", "aa"), false)
-	dbtest.OK(t, f.WantCore(t.Context(), first.Problem, "ada"))
+	checktest.NoError(t, f.WantCore(t.Context(), first.Problem, "ada"))
 	f.arrives(r, true) // although a core of this version had arrived
 	f.wants(first.Problem, "")
 	f.asks(f.crashed("m5", "aa"), false)
@@ -617,7 +618,7 @@ func TestWantedCore(t *testing.T) {
 	late := f.crashed("m10", "bb")
 	dbtest.Counted(t, f.Store.Store)
 	f.asks(late, false)
-	dbtest.OK(t, f.WantCore(t.Context(), late.Problem, "ada"))
+	checktest.NoError(t, f.WantCore(t.Context(), late.Problem, "ada"))
 	for i := range 10 {
 		f.asks(f.crashed(fmt.Sprint("n", i), "bb"), true)
 	}
@@ -638,13 +639,13 @@ func TestWantedCoreOfMerged(t *testing.T) {
 	dbtest.Counted(t, f.Store.Store)
 	f.merge(head.Problem, member.Problem)
 	f.asks(member, false)
-	dbtest.OK(t, f.WantCore(t.Context(), member.Problem, "ada"))
+	checktest.NoError(t, f.WantCore(t.Context(), member.Problem, "ada"))
 	f.wants(head.Problem, "ada")
 	f.asks(member, true)
 	f.arrives(member, true)
 	f.finish(f.claim(member.Report), crash.SymbolOutcome{State: crash.SymbolsDone,
 		Fields: names("parse", "load", "main")})
-	dbtest.OK(t, f.WantCore(t.Context(), member.Problem, "ada"))
+	checktest.NoError(t, f.WantCore(t.Context(), member.Problem, "ada"))
 	f.asks(f.crashed("m3", "bb"), false)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash/audit"
+	"mishap/crash/checktest"
 	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/db/upkeep"
@@ -58,7 +59,7 @@ func TestRecords(t *testing.T) {
 		if a != nil {
 			ctx = audit.WithActor(ctx, a)
 		}
-		dbtest.OK(t, store.AuditAlone(ctx, e))
+		checktest.NoError(t, store.AuditAlone(ctx, e))
 	}
 	record(nil, db.AuditEvent{Action: "bug.comment-sent", Subject: "b1"})
 	record(&audit.Actor{Kind: audit.Person, Person: "ines", Address: "192.0.2.1", RequestID: "r1"}, db.AuditEvent{
@@ -112,7 +113,7 @@ func TestOnce(t *testing.T) {
 	view := func(s *db.Store, person, object string) {
 		t.Helper()
 		ctx := audit.WithActor(t.Context(), &audit.Actor{Kind: audit.Person, Person: person})
-		dbtest.OK(t, s.AuditOnce(ctx, db.AuditEvent{Action: "read.report", Subject: object}, 100*365*24*time.Hour))
+		checktest.NoError(t, s.AuditOnce(ctx, db.AuditEvent{Action: "read.report", Subject: object}, 100*365*24*time.Hour))
 	}
 	for _, s := range []*db.Store{one, one, two} {
 		view(s, "ines", "r1")
@@ -124,7 +125,7 @@ func TestOnce(t *testing.T) {
 	}
 	for i := range 1100 {
 		ctx := audit.WithActor(t.Context(), &audit.Actor{Kind: audit.Visitor, Address: fmt.Sprint(i)})
-		dbtest.OK(t, one.AuditOnce(ctx, db.AuditEvent{Action: audit.SignInRefused, Refused: "wrong_password"}, time.Hour))
+		checktest.NoError(t, one.AuditOnce(ctx, db.AuditEvent{Action: audit.SignInRefused, Refused: "wrong_password"}, time.Hour))
 	}
 	got := len(actions(t, upkeep.NewAuditLog(one), audit.Filter{Action: audit.SignInRefused}))
 	if got < 1000 || got > 1099 {
@@ -148,7 +149,7 @@ func TestAppendOnly(t *testing.T) {
 	)
 	mustExec(t, conn, "rollback")
 	s := upkeep.NewAuditLog(store)
-	dbtest.OK(t, s.Drop(t.Context(), 0))
+	checktest.NoError(t, s.Drop(t.Context(), 0))
 	if got := actions(t, s, audit.Filter{}); len(got) != 3 {
 		t.Errorf("got %q after dropping nothing, want three records", got)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/intake"
 	"mishap/db"
 	"mishap/db/dbtest"
@@ -150,7 +151,7 @@ func TestErase(t *testing.T) {
 	kept := save(t, s, other, 0, n)
 	own := report(t, erased, 0)
 	key := fmt.Sprint(*db.SystemKey(erased))
-	dbtest.OK(t, s.AuditAlone(t.Context(), db.AuditEvent{Person: "ada", Action: "read.machine",
+	checktest.NoError(t, s.AuditAlone(t.Context(), db.AuditEvent{Person: "ada", Action: "read.machine",
 		Subject: string(erased)}))
 	dbtest.Exec(t, url, `insert into core_requests (report_id, system, received) values ($1, $2, now())`,
 		[16]byte(ids[3]), string(erased))
@@ -300,7 +301,7 @@ func TestInterrupted(t *testing.T) {
 			}
 		}
 	}
-	dbtest.OK(t, errors.Join(<-sending, <-working))
+	checktest.NoError(t, errors.Join(<-sending, <-working))
 	if e.Counts.Reports != n {
 		t.Errorf("got %d reports erased, want each of the %d once", e.Counts.Reports, n)
 	}
@@ -320,7 +321,7 @@ func TestFile(t *testing.T) {
 	save(t, s, erased, 10, 12) // after the backup
 	work(t, s, erased, true)
 	folder := t.TempDir()
-	dbtest.OK(t, upkeep.NewErasing(s).WriteFile(t.Context(), folder))
+	checktest.NoError(t, upkeep.NewErasing(s).WriteFile(t.Context(), folder))
 	s.Close()
 	back()
 	s = dbtest.Open(t, url)
@@ -332,14 +333,14 @@ func TestFile(t *testing.T) {
 		t.Fatalf("read: got %v, empty %v", err, r.Empty())
 	}
 	for want := range 2 { // adding again changes nothing
-		dbtest.OK(t, s.InTx(t.Context(), func(tx pgx.Tx) error {
+		checktest.NoError(t, s.InTx(t.Context(), func(tx pgx.Tx) error {
 			added, err := r.Add(t.Context(), tx)
 			if added != 1-want {
 				t.Errorf("got %d added, want %d", added, 1-want)
 			}
 			return err
 		}))
-		dbtest.OK(t, upkeep.NewErasing(s).Continue(t.Context(), nil))
+		checktest.NoError(t, upkeep.NewErasing(s).Continue(t.Context(), nil))
 	}
 	if found := traces(t, url, marker, string(erased)); len(found) > 0 {
 		t.Errorf("traces are left: %v", found)
@@ -361,7 +362,7 @@ func TestDump(t *testing.T) {
 	save(t, s, other, 0, 8)
 	dbtest.Exec(t, url, `insert into core_requests (report_id, system) values ($1, $2)`, [16]byte(ids[3]), string(erased))
 	var out bytes.Buffer
-	dbtest.OK(t, upkeep.NewErasing(s).Dump(t.Context(), erased, "ada", &out))
+	checktest.NoError(t, upkeep.NewErasing(s).Dump(t.Context(), erased, "ada", &out))
 	for word, want := range map[string]int{`{"kind":"machine"`: 1, `{"kind":"report"`: 8, `{"kind":"core request"`: 1,
 		`{"kind":"audit record"`: 1, `{"kind":"active in a release"`: 2, `"Hostname":"` + marker: 8, string(other): 0} {
 		if got := strings.Count(out.String(), word); got != want {

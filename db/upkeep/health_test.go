@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/db/dbtest"
 	"mishap/db/upkeep"
 )
@@ -141,7 +142,7 @@ func TestRead(t *testing.T) {
 	dbtest.Exec(t, url, `update applied_migrations set applied = now() - interval '48 hours'`)
 	check("backup", crash.HealthWarning, "No backup was ever made")
 	for _, place := range []string{"/b/mishap-20261123T002000Z", "s3://b/p/mishap-20261124T002000Z?endpoint=http://h/x"} {
-		dbtest.OK(t, upkeep.AddBackup(t.Context(), store.Pool, crash.Backup{Taken: store.Now(), Place: place}))
+		checktest.NoError(t, upkeep.AddBackup(t.Context(), store.Pool, crash.Backup{Taken: store.Now(), Place: place}))
 	}
 	check("backup", crash.HealthOK, "mishap-20261124T002000Z")
 	check("verification", crash.HealthWarning, "ever verified")

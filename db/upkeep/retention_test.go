@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
 	"mishap/crash/intake"
@@ -176,7 +177,7 @@ func TestExpire(t *testing.T) {
 		t.Errorf("second run: got %+v, want it to continue with one report", r)
 	}
 	want(old, middle)
-	dbtest.OK(t, holds.Lift(t.Context(), held, crash.MarkHold, "ada"))
+	checktest.NoError(t, holds.Lift(t.Context(), held, crash.MarkHold, "ada"))
 	if r := run(t, s, privacy.RunExpire, today.AddDate(0, 0, -10)); r.LookedAt != 3 || r.Changed != 1 {
 		t.Errorf("after the hold: got %+v, want 3 reports, and one changed", r)
 	}
@@ -336,7 +337,7 @@ func TestExpireCounts(t *testing.T) {
 	execute(t, conn, "update bucket_expired set reports = reports - 1 where bucket_id = $1", long[:])
 
 	// After the hold and the report, the days expire, too.
-	dbtest.OK(t, holds.Lift(t.Context(), held, crash.MarkHold, "ada"))
+	checktest.NoError(t, holds.Lift(t.Context(), held, crash.MarkHold, "ada"))
 	execute(t, conn, "delete from reports where id = $1 or bucket_id = $2", [16]byte(stored), held[:])
 	if e, err := s.ExpireCounts(t.Context(), 2); err != nil || e.Problems != 2 {
 		t.Errorf("after the hold: got %+v, %v; want these two problems to expire", e, err)
@@ -392,12 +393,12 @@ func TestKeepTypes(t *testing.T) {
 		t.Errorf("due: got %v, %v; want one crash and two oopses", due.Reports, err)
 	}
 	for range 2 {
-		dbtest.OK(t, store.DropOldReports(t.Context(), keep))
+		checktest.NoError(t, store.DropOldReports(t.Context(), keep))
 		want("crash200", "oops100", "oops200")
 		checkExpired(t, store)
 	}
 	keep.Types["RecoverableProblem"] = 30
-	dbtest.OK(t, store.DropOldReports(t.Context(), keep))
+	checktest.NoError(t, store.DropOldReports(t.Context(), keep))
 	want("crash200", "oops100", "oops200", "recoverable100", "recoverable200")
 	checkExpired(t, store)
 }
