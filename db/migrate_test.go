@@ -453,7 +453,8 @@ func rowCounts(t *testing.T, url string) map[string]string {
 	counts := map[string]string{}
 	for _, table := range tables {
 		var n int64
-		checktest.NoError(t, conn.QueryRow(t.Context(), "select count(*) from "+pgx.Identifier{"public", table}.Sanitize()).Scan(
+		checktest.NoError(t, conn.QueryRow(t.Context(),
+			"select count(*) from "+pgx.Identifier{"public", table}.Sanitize()).Scan(
 			&n))
 		counts[table] = fmt.Sprint(n)
 	}

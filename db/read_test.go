@@ -374,8 +374,9 @@ func TestRepresentativeReport(t *testing.T) {
 	wantReport("still the one of the merged bucket", other)
 	at = at.Add(time.Second)
 	named := stack("alpha", "??")
-	checktest.NoError(t, db.NewDecisions(s).NameReport(t.Context(), named, crash.Fields{"Stacktrace": "#0  0x1000 in parse ()\n" +
-		"#1  0x2000 in main ()\n"}, false, kept))
+	checktest.NoError(t, db.NewDecisions(s).NameReport(t.Context(), named, crash.Fields{
+		"Stacktrace": "#0  0x1000 in parse ()\n" +
+			"#1  0x2000 in main ()\n"}, false, kept))
 	wantReport("the one that was symbolised", named)
 }
 

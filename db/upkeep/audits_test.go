@@ -125,7 +125,8 @@ func TestOnce(t *testing.T) {
 	}
 	for i := range 1100 {
 		ctx := audit.WithActor(t.Context(), &audit.Actor{Kind: audit.Visitor, Address: fmt.Sprint(i)})
-		checktest.NoError(t, one.AuditOnce(ctx, db.AuditEvent{Action: audit.SignInRefused, Refused: "wrong_password"}, time.Hour))
+		checktest.NoError(t, one.AuditOnce(ctx,
+			db.AuditEvent{Action: audit.SignInRefused, Refused: "wrong_password"}, time.Hour))
 	}
 	got := len(actions(t, upkeep.NewAuditLog(one), audit.Filter{Action: audit.SignInRefused}))
 	if got < 1000 || got > 1099 {
