@@ -25,6 +25,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/db/dbtest"
 	"mishap/tracker/trackertest"
@@ -391,7 +392,7 @@ func (b *bench) start(ctx context.Context, name string, running []*subject) (_ *
 	s.stops = append(s.stops, func() error { practice.close(); return nil })
 	var listen, ops string
 	for _, a := range []*string{&listen, &s.ingest, &ops} {
-		if *a, err = dbtest.FreeAddress(); err != nil {
+		if *a, err = checktest.FreeAddress(); err != nil {
 			return nil, err
 		}
 	}

@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
 	"mishap/crash/sizetest"
-	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 )
 
@@ -48,7 +48,7 @@ func testDemo(t *testing.T, program, folder string) (*demo, *screen) {
 	d := &demo{folder: folder, tracker: "127.0.0.1:0", program: program, reports: 120, out: shown, err: shown,
 		environ: os.Environ()}
 	for _, key := range []string{"LISTEN", "INGEST_LISTEN", "OPS_LISTEN"} {
-		address, err := dbtest.FreeAddress()
+		address, err := checktest.FreeAddress()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"mishap/cmd/mishap/config"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/sizetest"
 	"mishap/crash/symbols/sandbox"
@@ -143,7 +144,7 @@ func freeAddresses(t *testing.T) (environ []string, addresses map[string]string)
 // freeAddress returns an unused address, a different one each time.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	address, err := dbtest.FreeAddress()
+	address, err := checktest.FreeAddress()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,18 +2,14 @@ package dbtest_test
 
 import (
 	"context"
-	"errors"
-	"net"
 	"os"
 	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
-	"mishap/crash/checktest"
 	"mishap/crash/sizetest"
 	"mishap/db/dbtest"
 )
@@ -99,27 +95,5 @@ func TestServerLeavesNothing(t *testing.T) {
 		case <-limit:
 			t.Fatalf("%v are left", left)
 		}
-	}
-}
-
-// TestFreeAddress checks that nothing listens on a free address, that a program can, more than once, and
-// that nobody gets it again.
-func TestFreeAddress(t *testing.T) {
-	t.Parallel()
-	address := dbtest.Must(dbtest.FreeAddress())(t)
-	if _, err := new(net.Dialer).DialContext(t.Context(), "tcp", address); !errors.Is(err, syscall.ECONNREFUSED) {
-		t.Errorf("before anything listens: got %v, want a refused connection", err)
-	}
-	for range 2 {
-		l := dbtest.Must(new(net.ListenConfig).Listen(t.Context(), "tcp", address))(t)
-		checktest.NoError(t, l.Close())
-	}
-	seen := map[string]bool{address: true}
-	for range 200 {
-		other, err := dbtest.FreeAddress()
-		if err != nil || seen[other] {
-			t.Fatalf("got address %s again, or error %v", other, err)
-		}
-		seen[other] = true
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"mishap/crash/checktest"
 	"mishap/crash/sizetest"
 )
 
@@ -360,7 +361,7 @@ func unprivilegedUser(t testing.TB) *syscall.Credential {
 
 func freePort(t testing.TB) string {
 	t.Helper()
-	address, err := FreeAddress()
+	address, err := checktest.FreeAddress()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/cmd/mishap/config"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/symbols/sandbox"
 	"mishap/db"
@@ -307,7 +308,7 @@ func TestProblemOnce(t *testing.T) {
 // closedPort returns an address on which nothing listens.
 func closedPort(t *testing.T) string {
 	t.Helper()
-	address, err := dbtest.FreeAddress()
+	address, err := checktest.FreeAddress()
 	if err != nil {
 		t.Fatal(err)
 	}

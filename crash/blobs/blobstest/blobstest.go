@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -74,10 +73,9 @@ func Start(t *testing.T, bucket string) *Server {
 	if _, err := program(); err != nil {
 		t.Fatalf("object storage for tests: %v", err)
 	}
-	free, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	address, err := checktest.FreeAddress()
 	checktest.NoError(t, err)
-	s := &Server{Address: free.Addr().String(), dir: t.TempDir()}
-	checktest.NoError(t, free.Close())
+	s := &Server{Address: address, dir: t.TempDir()}
 	for _, name := range []string{"data", "meta"} {
 		checktest.NoError(t, os.Mkdir(filepath.Join(s.dir, name), 0o755))
 	}
