@@ -142,7 +142,9 @@ func (s *Server) begin(c *call) FaultSpec {
 	s.requests = append(s.requests[max(0, len(s.requests)-maxRequests+1):], Request{
 		Operation: c.op, Method: c.r.Method, URI: c.r.RequestURI, Header: c.r.Header.Clone(), Body: string(c.body),
 	})
-	i := slices.IndexFunc(s.faults, func(f FaultSpec) bool { return f.Operation == c.op })
+	i := slices.IndexFunc(s.faults, func(f FaultSpec) bool {
+		return f.Operation == c.op && (f.Bug == "" || slices.Contains(c.parts, f.Bug))
+	})
 	if i < 0 {
 		return FaultSpec{}
 	}
@@ -899,6 +901,7 @@ func (f Fault) Works() bool {
 type FaultSpec struct {
 	Operation Operation
 	Fault     Fault
+	Bug       string          // number of the only bug whose requests fail; empty: any
 	Times     int             // number of requests that fail; 0: one
 	Delay     time.Duration   // of Slow
 	Hold      <-chan struct{} // of Slow, instead of Delay: the work begins when it is closed

@@ -61,7 +61,8 @@ type BugReader struct {
 	resume time.Time // no calls before this time
 	paused int       // pauses in a row
 
-	quietAsked time.Time // when this instance last searched for bugs that are no longer reported
+	quietAsked time.Time                    // when this instance last searched for bugs that are no longer reported
+	unread     map[PendingComment]time.Time // when a comment was last tried on a bug that could not be read
 }
 
 // NewBugReader returns a BugReader. A background task calls its Round.
@@ -75,7 +76,8 @@ func NewBugReader(cfg tracker.Config, store BugStore, client *tracker.Client, o 
 			*value = standard
 		}
 	}
-	w := &BugReader{cfg: cfg, store: store, client: client, opts: o, log: cfg.Log}
+	w := &BugReader{cfg: cfg, store: store, client: client, opts: o, log: cfg.Log,
+		unread: map[PendingComment]time.Time{}}
 	if cfg.Registerer != nil {
 		tracker.RegisterShared[*metrics](cfg.Registerer, newMetrics(store, cfg.Now))
 	}

@@ -48,9 +48,7 @@ const maxComments = 5
 
 // comment is a comment that mishap has not sent yet.
 type comment struct {
-	bug    int64
-	kind   crash.UpdateKind
-	about  string // the version, or the day of the last report
+	PendingComment
 	bucket crash.Bucket
 	text   func(context.Context) (string, error)
 }
@@ -62,15 +60,15 @@ const (
 
 // is reports whether a message of the bug is this comment, whichever numbers it quotes.
 func (c comment) is(text string) bool {
-	switch c.kind {
+	switch c.Kind {
 	case crash.UpdateAgain:
 		rest, found := strings.CutPrefix(text, againIntro)
 		words := strings.Fields(rest) // package, version, …
-		return found && len(words) > 1 && strings.TrimSuffix(words[1], ",") == tracker.Clean(c.about, 128)
+		return found && len(words) > 1 && strings.TrimSuffix(words[1], ",") == tracker.Clean(c.About, 128)
 	case crash.UpdateNames:
 		return strings.HasPrefix(text, tracker.NamesIntro)
 	case crash.UpdateQuiet:
-		return strings.HasPrefix(text, quietIntro) && strings.Contains(text, " The last one was on "+c.about)
+		return strings.HasPrefix(text, quietIntro) && strings.Contains(text, " The last one was on "+c.About)
 	case crash.UpdateSection: // it is no comment
 	}
 	return false
@@ -98,17 +96,12 @@ func (w *BugReader) PendingComments(ctx context.Context) ([]PendingComment, erro
 	if err != nil {
 		return nil, err
 	}
-	quiet, err := w.quietComments(ctx, policies)
-	if err != nil {
-		return nil, err
-	}
 	var pending []PendingComment
-	for _, c := range append(due, quiet...) {
-		p := PendingComment{Bug: c.bug, Kind: c.kind, About: c.about}
-		if p.Exists, err = w.client.HasComment(ctx, c.bug, c.is); err != nil {
+	for _, c := range due {
+		if c.Exists, err = w.client.HasComment(ctx, c.Bug, c.is); err != nil {
 			return nil, err
 		}
-		pending = append(pending, p)
+		pending = append(pending, c.PendingComment)
 		if crash.Sleep(ctx, w.opts.Pause) != nil {
 			return nil, ctx.Err()
 		}
@@ -119,18 +112,18 @@ func (w *BugReader) PendingComments(ctx context.Context) ([]PendingComment, erro
 // comment sends the comments that are due and switched on for the source package: on fixed bugs
 // whose problem is seen again, once for each version; on bugs that were filed before the functions
 // of their problem had names, once; and on bugs that are no longer reported, once for each quiet
-// period. It records each comment before it is sent, so that none is sent twice.
+// period. It records each comment before it is sent, so that none is sent twice. Comments on bugs that
+// could not be read come last, so that they do not block others.
 func (w *BugReader) comment(ctx context.Context, policies crash.UpdatePolicies) error {
 	due, err := w.dueComments(ctx, policies)
 	if err != nil {
 		return err
 	}
-	quiet, err := w.quietComments(ctx, policies)
-	if err != nil {
-		return err
-	}
+	slices.SortStableFunc(due, func(a, b comment) int {
+		return w.unread[a.PendingComment].Compare(w.unread[b.PendingComment])
+	})
 	sent := 0
-	for _, c := range append(due, quiet...) {
+	for _, c := range due {
 		if sent == maxComments {
 			w.quietAsked = time.Time{} // the rest is due in the next round
 			return nil
@@ -139,7 +132,7 @@ func (w *BugReader) comment(ctx context.Context, policies crash.UpdatePolicies) 
 		if err != nil {
 			return err
 		}
-		first, err := w.store.BeginComment(ctx, c.bug, c.kind, c.about, c.bucket.ID)
+		first, err := w.store.BeginComment(ctx, c.Bug, c.Kind, c.About, c.bucket.ID)
 		if err != nil {
 			return err
 		}
@@ -157,8 +150,18 @@ func (w *BugReader) comment(ctx context.Context, policies crash.UpdatePolicies) 
 	return nil
 }
 
-// dueComments returns the comments of kind UpdateAgain and UpdateNames that have not been sent.
+// dueComments returns the comments that have not been sent.
 func (w *BugReader) dueComments(ctx context.Context, policies crash.UpdatePolicies) ([]comment, error) {
+	due, err := w.newsComments(ctx, policies)
+	if err != nil {
+		return nil, err
+	}
+	quiet, err := w.quietComments(ctx, policies)
+	return append(due, quiet...), err
+}
+
+// newsComments returns the comments of kind UpdateAgain and UpdateNames that have not been sent.
+func (w *BugReader) newsComments(ctx context.Context, policies crash.UpdatePolicies) ([]comment, error) {
 	if !policies.Any(func(r crash.UpdatePolicy) bool { return r.Again }) {
 		return nil, nil
 	}
@@ -172,7 +175,7 @@ func (w *BugReader) dueComments(ctx context.Context, policies crash.UpdatePolici
 			continue
 		}
 		_, version, _ := b.Status.Regressed()
-		due = append(due, comment{b.Bug.Counts(), crash.UpdateAgain, version, b,
+		due = append(due, comment{PendingComment{Bug: b.Bug.Counts(), Kind: crash.UpdateAgain, About: version}, b,
 			func(ctx context.Context) (string, error) { return w.commentText(ctx, b, version) }})
 	}
 	named, err := w.store.NamedBugs(ctx)
@@ -183,7 +186,8 @@ func (w *BugReader) dueComments(ctx context.Context, policies crash.UpdatePolici
 		if !policies.For(n.Bucket.SourcePackage).Again {
 			continue
 		}
-		due = append(due, comment{n.Number, crash.UpdateNames, "", n.Bucket, func(ctx context.Context) (string, error) {
+		about := PendingComment{Bug: n.Number, Kind: crash.UpdateNames}
+		due = append(due, comment{about, n.Bucket, func(ctx context.Context) (string, error) {
 			report, err := w.store.RepresentativeReport(ctx, n.Bucket.ID)
 			if err != nil && !errors.Is(err, crash.NotFound) {
 				return "", err
@@ -197,23 +201,25 @@ func (w *BugReader) dueComments(ctx context.Context, policies crash.UpdatePolici
 // sendComment sends a comment, unless the bug has it: the database may have been restored from a
 // backup that is older than the comment.
 func (w *BugReader) sendComment(ctx context.Context, c comment, text string) error {
-	exists, err := w.client.HasComment(ctx, c.bug, c.is)
+	exists, err := w.client.HasComment(ctx, c.Bug, c.is)
+	delete(w.unread, c.PendingComment)
 	if err == nil && exists {
-		return w.store.EndComment(ctx, c.bug, c.kind, c.about, "sent", "")
+		return w.store.EndComment(ctx, c.Bug, c.Kind, c.About, "sent", "")
 	}
 	if e, ok := errors.AsType[*tracker.CallError](err); err != nil && (!ok || e.Outcome != tracker.OutcomeRefused) {
-		saveErr := w.store.EndComment(context.WithoutCancel(ctx), c.bug, c.kind, c.about, "", "")
+		saveErr := w.store.EndComment(context.WithoutCancel(ctx), c.Bug, c.Kind, c.About, "", "")
 		if ok && !unavailable(e) {
-			return saveErr // the next round tries again
+			w.unread[c.PendingComment] = w.cfg.Now() // a later round tries again
+			return saveErr
 		}
 		return errors.Join(err, saveErr)
 	}
-	err = w.client.Comment(ctx, c.bug, text)
+	err = w.client.Comment(ctx, c.Bug, text)
 	outcome, words := "sent", ""
 	e, failed := errors.AsType[*tracker.CallError](err)
 	switch {
 	case err == nil:
-		w.log.InfoContext(ctx, "commented on a bug", "about", string(c.kind), "bug", c.bug, "bucket", c.bucket.ID.String())
+		w.log.InfoContext(ctx, "commented on a bug", "about", string(c.Kind), "bug", c.Bug, "bucket", c.bucket.ID.String())
 	case !failed:
 		outcome = "" // no credentials: nothing was sent
 	case e.Outcome == tracker.OutcomeRefused:
@@ -223,7 +229,7 @@ func (w *BugReader) sendComment(ctx context.Context, c comment, text string) err
 	default:
 		outcome = ""
 	}
-	saveErr := w.store.EndComment(context.WithoutCancel(ctx), c.bug, c.kind, c.about, outcome, words)
+	saveErr := w.store.EndComment(context.WithoutCancel(ctx), c.Bug, c.Kind, c.About, outcome, words)
 	if failed && unavailable(e) {
 		return errors.Join(e, saveErr)
 	}
@@ -301,7 +307,8 @@ func (w *BugReader) quietComments(ctx context.Context, policies crash.UpdatePoli
 			return nil, err
 		}
 		if used {
-			due = append(due, comment{q.Number, crash.UpdateQuiet, last.UTC().Format(time.DateOnly), buckets[0],
+			about := PendingComment{Bug: q.Number, Kind: crash.UpdateQuiet, About: last.UTC().Format(time.DateOnly)}
+			due = append(due, comment{about, buckets[0],
 				func(context.Context) (string, error) { return w.quietText(q, buckets, today), nil }})
 		}
 	}

@@ -2,6 +2,7 @@ package watch_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -130,6 +131,39 @@ func TestQuietCommentOutcomes(t *testing.T) {
 				t.Errorf("got %q, want %d comments", got, want.comments)
 			}
 		})
+	}
+}
+
+// TestUnreadableBugsBlockNoOthers checks that comments are sent although as many bugs as one round
+// comments on can never be read.
+func TestUnreadableBugsBlockNoOthers(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	i := f.instance()
+	w := f.reader(i, everyRound)
+	numbers := map[string]int64{}
+	for n := range 7 {
+		signature := f.before(n+1, 20)
+		numbers[signature] = f.file(i, signature)
+	}
+	f.before(9, 1)
+	round(t, w)
+	f.policy(quietPolicy(12))
+	due, err := bugs.New(f.db).QuietBugs(t.Context())
+	if err != nil || len(due) != len(numbers) {
+		t.Fatalf("got %d quiet bugs, %v; want %d", len(due), err, len(numbers))
+	}
+	for _, q := range due[:5] {
+		f.lp.FailWith(trackertest.FaultSpec{Operation: trackertest.OpMessages, Fault: trackertest.Error500,
+			Bug: strconv.FormatInt(q.Number, 10), Times: 100})
+	}
+	for range 2 {
+		round(t, w)
+	}
+	for n, q := range due {
+		if got, want := len(f.comments(q.Number)), n/5; got != want {
+			t.Errorf("bug %d of %d: got %d comments, want %d", n+1, len(due), got, want)
+		}
 	}
 }
 
