@@ -39,9 +39,6 @@ func (s *Server) requestToken(c *call) response {
 	s.state.register(consumer)
 	s.state.RequestTokens = append(s.state.RequestTokens, t)
 	s.save()
-	if c.r.Header.Get("Accept") == "application/json" { // as launchpadlib asks for it
-		return bare(map[string]any{"oauth_token": t.Key, "oauth_token_secret": t.Secret, "oauth_token_consumer": consumer})
-	}
 	return guessed(200, "oauth_token="+t.Key+"&oauth_token_secret="+t.Secret)
 }
 

@@ -210,8 +210,6 @@ func notFound(name string) response {
 func (s *Server) get(c *call, token *accessToken) response {
 	p := c.parts
 	switch last := p[len(p)-1]; {
-	case len(p) == 1 && last == "":
-		return s.serviceRoot(c)
 	case c.name == "searchTasks", len(p) == 1 && last == "bugs":
 		return s.search(c, token)
 	case c.name == "getSourcePackage":
@@ -224,18 +222,8 @@ func (s *Server) get(c *call, token *accessToken) response {
 		return text(401, "You need to be logged in to view this URL.")
 	case c.op == OpMe:
 		return text(303, "").with("Location", c.root()+"/~"+token.Person)
-	case len(p) == 1 && last == "people":
-		return s.list(c, "person", []any{c.personEntry(s.opts.Person)})
-	case len(p) == 1 && last == "distros":
-		return s.list(c, "distribution", []any{c.target([]string{distribution})})
 	case len(p) == 1 && strings.HasPrefix(last, "~"):
 		return object(c.personEntry(last[1:]))
-	case slices.Contains(p, "+bug"):
-		return s.getTask(c, token)
-	case c.isArchive():
-		return object(c.archiveEntry())
-	case s.exists(p):
-		return object(c.target(p))
 	default:
 		return notFound(last)
 	}
@@ -270,63 +258,22 @@ func (s *Server) getBug(c *call, token *accessToken) response {
 	if bug == nil {
 		return notFound(c.parts[1])
 	}
-	kind, list := "", []any{}
+	list := []any{}
 	switch path := strings.Join(c.parts[2:], "/"); path {
 	case "":
 		return object(bug.json(c))
 	case "bug_tasks":
-		kind = "bug_task"
 		for i := range 1 + len(bug.Series) {
 			list = append(list, bug.task(c, i))
 		}
 	case "messages":
-		kind = "message"
 		for i := range 1 + len(bug.Messages) {
 			list = append(list, bug.message(c, i))
-		}
-	case "subscriptions":
-		kind = "bug_subscription"
-		for _, person := range bug.Subscribers {
-			list = append(list, bug.subscription(c, person, bug.Reporter))
 		}
 	default:
 		return notFound(path)
 	}
-	return s.list(c, kind, list)
-}
-
-// getTask answers requests for TARGET/+bug/N and its comments.
-func (s *Server) getTask(c *call, token *accessToken) response {
-	bug, task, rest := s.taskAt(c.parts, token)
-	switch {
-	case bug == nil:
-	case len(rest) == 0:
-		return object(bug.task(c, task))
-	case len(rest) == 2 && rest[0] == "comments":
-		if n, err := strconv.Atoi(rest[1]); err == nil && n >= 0 && n <= len(bug.Messages) {
-			return object(bug.message(c, n))
-		}
-	}
-	return notFound(c.parts[len(c.parts)-1])
-}
-
-// taskAt returns the bug at a path, the index of its task, and the path after the number. The bug is
-// nil if it has no task on that target.
-func (s *Server) taskAt(path []string, token *accessToken) (bug *Bug, task int, rest []string) {
-	at := slices.Index(path, "+bug")
-	if at < 0 || len(path) < at+2 {
-		return nil, 0, nil
-	}
-	bug = s.visible(path[at+1], token)
-	if bug == nil {
-		return nil, 0, nil
-	}
-	for i := range 1 + len(bug.Series) {
-		if slices.Equal(splitPath(bug.taskPath(i)), path[:at]) {
-			return bug, i, path[at+2:]
-		}
-	}
-	return nil, 0, nil
+	return s.list(c, list)
 }
 
 // sourcePackage answers getSourcePackage, with null if there is no such package.

@@ -1,5 +1,5 @@
 // Package trackertest implements a practice tracker: a server with state that speaks the part of
-// Launchpad's protocol that mishap and launchpadlib need. It imitates the OAuth endpoints, the texts
+// Launchpad's protocol that mishap needs. It imitates the OAuth endpoints, the texts
 // of refusals, and the visibility rules of searches. It can fail in every way in which a real tracker
 // fails. It is stricter than Launchpad in one point: it refuses parameters that Launchpad would
 // silently take for something else.
