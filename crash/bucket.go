@@ -323,7 +323,6 @@ func newKeyHash(system SystemID) keyHash {
 	return h
 }
 
-// add hashes a text, preceded by its length.
 func (h keyHash) add(text string) {
 	_, _ = h.sha.Write(binary.BigEndian.AppendUint64(nil, uint64(len(text)))) // never fails
 	_, _ = io.WriteString(h.sha, text)

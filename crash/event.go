@@ -77,7 +77,6 @@ type Recipient struct {
 	Reason string // why, such as "you follow mesa"
 }
 
-// eventKinds names the kinds of events.
 var eventKinds = map[EventKind]string{
 	EventNew: "New", EventRegressed: "Regressed", EventRising: "Rising",
 	EventProposed: "New in proposed", EventSymbolised: "Symbolised", EventQuiet: "Quiet",

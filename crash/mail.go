@@ -41,7 +41,6 @@ var DefaultMailSettings = MailSettings{Mode: MailImmediate, Hour: 8, Weekday: ti
 // time around midnight.
 type QuietHours struct{ From, To int }
 
-// includes reports whether an hour is quiet.
 func (q QuietHours) includes(hour int) bool {
 	if q.From <= q.To {
 		return q.From <= hour && hour < q.To

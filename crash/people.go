@@ -677,7 +677,6 @@ type APIToken struct {
 	LastAddress string    // of the client at that time; empty: unknown
 }
 
-// old reports whether the token has the old form.
 func (t APIToken) old() bool { return strings.HasPrefix(t.Hint, oldTokenPrefix) }
 
 // Label returns the known part of the key, as lists, logs and the audit log show it.

@@ -162,7 +162,6 @@ func (t *ReleaseTable) read(distribution string, from io.Reader) error {
 	return nil
 }
 
-// readRow adds the release in one row.
 func (t *ReleaseTable) readRow(distribution string, header, row []string) error {
 	column := func(name string) string {
 		if at := slices.Index(header, name); at >= 0 && at < len(row) {

@@ -281,7 +281,6 @@ type untilDone struct {
 	r   io.Reader
 }
 
-// Read implements io.Reader.
 func (u *untilDone) Read(b []byte) (int, error) {
 	if err := u.ctx.Err(); err != nil {
 		return 0, err

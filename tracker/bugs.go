@@ -288,7 +288,6 @@ func (c *Client) publishedBinaries(ctx context.Context, name string) ([]crash.Pu
 	return list, err
 }
 
-// appendPublication appends p if it is valid and new.
 func appendPublication(list []crash.Publication, p crash.Publication) []crash.Publication {
 	for _, text := range []string{p.Series, p.Pocket, p.Version, p.Architecture} {
 		if len(text) > 128 || text != Clean(text, 128) {
@@ -301,7 +300,6 @@ func appendPublication(list []crash.Publication, p crash.Publication) []crash.Pu
 	return append(list, p)
 }
 
-// subscribedPackages returns the source packages to whose bugs a person or team is subscribed.
 func (c *Client) subscribedPackages(ctx context.Context, person string) (names []string, exists bool, err error) {
 	type entry struct {
 		Name string `json:"name"`
@@ -318,7 +316,6 @@ func (c *Client) subscribedPackages(ctx context.Context, person string) (names [
 	return names, err == nil, err
 }
 
-// maxFound bounds the bugs that SearchBugs returns.
 const maxFound = 20
 
 // taskTitle matches the title of a task: Bug #7 in tidewatch (Ubuntu): "the title".
@@ -382,7 +379,6 @@ func (c *Client) addFixes(ctx context.Context, found []crash.FoundBug) {
 	reading.Wait()
 }
 
-// searchText searches for words and returns the first page.
 func (c *Client) searchText(ctx context.Context, target, words string) ([]crash.FoundBug, error) {
 	tasks, _, err := c.searchTasks(ctx, "suggest", target, 1, url.Values{
 		"ws.size":     {itoa(maxFound)},
@@ -454,7 +450,6 @@ func SearchWords(title string) string {
 // searchMargin is how long before the first sending a search begins, since clocks differ.
 const searchMargin = 24 * time.Hour
 
-// maxPages bounds the pages of one search.
 const maxPages = 200
 
 // Statuses of the tracker. A search without a list finds open bugs only. Some trackers do not know
@@ -467,7 +462,6 @@ var (
 	allStatuses = append([]string{"Deferred", "Does Not Exist", "Unknown"}, oldStatuses...)
 )
 
-// foundTask is a bug_task that a search found.
 type foundTask struct {
 	Bug      string `json:"bug_link"`
 	Title    string `json:"title"`
@@ -476,7 +470,6 @@ type foundTask struct {
 	Released string `json:"date_fix_released"`
 }
 
-// timeFormat is the form of times in searches.
 const timeFormat = "2006-01-02T15:04:05+00:00"
 
 // searchTasks reads at most limit pages of a search for bugs of any status on a target; "/bugs" stands

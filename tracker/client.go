@@ -61,7 +61,6 @@ func (c *Client) HasToken(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// get reads one address of the API into v.
 func (c *Client) get(ctx context.Context, operation, address string, v any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -162,7 +161,6 @@ func (c *Client) unusable(ctx context.Context, operation, words string) *CallErr
 	return c.record(ctx, &CallError{Operation: operation, Outcome: OutcomeUnknown, Text: words})
 }
 
-// done records a successful call.
 func (c *Client) done(ctx context.Context, operation string) {
 	c.metrics.called(operation, OutcomeDone)
 	if c.creds != nil {
@@ -343,7 +341,6 @@ func (c *boundedConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// answer is an answer of the tracker.
 type answer struct {
 	status int
 	header http.Header
@@ -623,7 +620,6 @@ const (
 	informationText = 40
 )
 
-// page is one page of a collection.
 type page[T any] struct {
 	Next    string `json:"next_collection_link"`
 	Entries []T    `json:"entries"`
@@ -651,7 +647,6 @@ func collect[T any](
 	return list, false, nil
 }
 
-// taskEntry is a bug_task of the API.
 type taskEntry struct {
 	TargetLink string    `json:"target_link"`
 	Name       string    `json:"bug_target_display_name"`
@@ -664,7 +659,6 @@ type taskEntry struct {
 	Released   time.Time `json:"date_fix_released"`
 }
 
-// messageEntry is a message of the API.
 type messageEntry struct {
 	Owner   string `json:"owner_link"`
 	Content string `json:"content"`
@@ -793,7 +787,6 @@ func (c *Client) fixes(ctx context.Context, number int64, count int) ([]crash.Bu
 	return out, nil
 }
 
-// messages returns the last messages of a bug that has count of them.
 func (c *Client) messages(ctx context.Context, number int64, count int) ([]messageEntry, error) {
 	query := url.Values{"ws.size": {itoa(messagesAtOnce)}}
 	if count > lastMessages {

@@ -29,13 +29,11 @@ var (
 	validTag    = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]+$`) // rule of the tracker
 )
 
-// composer composes the texts of bugs.
 type composer struct {
 	cfg      Config
 	problems problems
 }
 
-// problems reads the problem that a bug describes.
 type problems interface {
 	// BucketVersions returns the versions × releases table, newest version first.
 	BucketVersions(ctx context.Context, id crash.BucketID) ([]crash.VersionCount, error)
@@ -158,7 +156,6 @@ func (c *composer) releaseTags(versions []crash.VersionCount, hide privacy.Redac
 	return tags
 }
 
-// writer writes title and description of one bug.
 type writer struct {
 	bucket        crash.Bucket
 	report        crash.StoredReport // without private fields; zero: there is none any more
@@ -186,7 +183,6 @@ func (w writer) subject() string {
 		Clean(w.redact.Path(w.bucket.Executable), 200), "an unknown program")
 }
 
-// bug returns the title and the description, within the tracker's limits.
 func (w writer) bug() (title, description string) {
 	title = crash.Shorten(w.title(), maxTitle)
 	return title, withMarker(w.description(title), w.marker)
@@ -215,7 +211,6 @@ func (w writer) description(title string) string {
 	return strings.TrimSpace(fill(parts, w.values(title))) + "\n"
 }
 
-// whatHappened returns the title as a sentence.
 func (w writer) whatHappened() string {
 	s := crash.Shorten(w.title(), 2000)
 	if strings.HasSuffix(s, "…") || strings.HasSuffix(s, ".") || strings.HasSuffix(s, "!") || strings.HasSuffix(s, "?") {
@@ -244,7 +239,6 @@ func (w writer) howOften() string {
 
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// facts returns an aligned list of names and values.
 func (w writer) facts() string {
 	b := w.bucket
 	highest := ""
@@ -382,7 +376,6 @@ func TemplateNames() []TemplateName {
 	}
 }
 
-// values returns the values of the names for one bug.
 func (w writer) values(title string) map[string]string {
 	full := w.title()
 	values := map[string]string{
@@ -519,7 +512,6 @@ func CheckTemplate(text string) []string {
 	return problems
 }
 
-// fill replaces the names in a template with their values.
 func fill(parts []textPart, values map[string]string) string {
 	var b strings.Builder
 	for _, p := range parts {
@@ -639,7 +631,6 @@ func align(rows [][]string) string {
 	return b.String()
 }
 
-// counted returns a number with its noun.
 func counted(n int64, one, many string) string { return itoa(n) + " " + crash.Plural(n, one, many) }
 
 // The first and the last line of the section that mishap updates in the description of a bug. They

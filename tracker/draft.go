@@ -65,7 +65,6 @@ func (f *Filer) earlierIntent(ctx context.Context, b crash.Bucket) (crash.Intent
 	return filing.Intent, err
 }
 
-// draftOf returns the draft that an intent was made from.
 func (c *composer) draftOf(in crash.Intent) crash.Draft {
 	d := crash.Draft{
 		Title: in.Title, Description: WithoutSections(in.Description), Tags: in.Tags, Information: in.InformationType,
@@ -258,7 +257,6 @@ func (c *composer) ByTemplate(ctx context.Context, b crash.Bucket, template stri
 	return d, nil
 }
 
-// maxFindings bounds the result of Private.
 const maxFindings = 20
 
 // Private returns the pieces of a draft that look private, such as home directories, names,

@@ -173,7 +173,6 @@ func outcomeError(filing crash.Filing) error {
 	return nil
 }
 
-// settled reports whether a filing has an outcome.
 func settled(filing crash.Filing) bool {
 	return filing.State == crash.FilingFiled || outcomeError(filing) != nil
 }
@@ -241,7 +240,6 @@ func (f *Filer) start(ctx context.Context, id int64) <-chan struct{} {
 	return done
 }
 
-// run does one step of a filing, and closes done.
 func (f *Filer) run(id int64, done chan struct{}, cause span.Cause) {
 	defer func() {
 		f.mu.Lock()
@@ -263,7 +261,6 @@ func (f *Filer) run(id int64, done chan struct{}, cause span.Cause) {
 	}
 }
 
-// working reports whether a step of a filing is in progress in this instance.
 func (f *Filer) working(id int64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -464,7 +461,6 @@ func (c *Client) strays(ctx context.Context, me string, linked LinkedBugs, peopl
 	return out, nil
 }
 
-// bugsOf returns the bugs that an account has filed under the target since a time, or ever.
 func (c *Client) bugsOf(ctx context.Context, account string, since time.Time) ([]int64, error) {
 	tasks, err := c.filedBy(ctx, account, "/"+c.cfg.Target, since)
 	if err != nil {
@@ -545,7 +541,6 @@ func (f *Filer) sender(ctx context.Context, id int64) (sender, error) {
 	return application, nil
 }
 
-// owners manages the accounts that people have at the tracker.
 type owners struct {
 	cfg         Config
 	application *Client
@@ -569,7 +564,6 @@ type ownAccounts interface {
 	PreferOwnAccount(ctx context.Context, key crash.TrackerKey, u crash.User, preferred bool) error
 }
 
-// ownHealth stores the health of access tokens of people's own accounts.
 type ownHealth interface {
 	// SaveOwnHealth stores the last success and error of a token.
 	SaveOwnHealth(ctx context.Context, key crash.TrackerKey, user int64, token string, h crash.TokenHealth) error
@@ -593,12 +587,10 @@ type ownCredentials struct {
 	own    crash.OwnAccount
 }
 
-// TokenHealth implements CredentialStore.
 func (s ownCredentials) TokenHealth(context.Context, crash.TrackerKey, string) (crash.TokenHealth, error) {
 	return s.own.TokenHealth, nil
 }
 
-// SaveTokenHealth implements CredentialStore.
 func (s ownCredentials) SaveTokenHealth(
 	ctx context.Context, key crash.TrackerKey, token string, h crash.TokenHealth,
 ) error {

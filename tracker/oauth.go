@@ -422,10 +422,8 @@ func (c *Credentials) secrets() []crash.Secret {
 	return []crash.Secret{c.current.Secret, c.configured.Secret}
 }
 
-// worked records a successful call.
 func (c *Credentials) worked(ctx context.Context) { c.recordSuccess(ctx, func(*crash.TokenHealth) {}) }
 
-// is records the name of the account that the token acts for.
 func (c *Credentials) is(ctx context.Context, account string) {
 	c.recordSuccess(ctx, func(h *crash.TokenHealth) { h.Account = account })
 }
@@ -552,10 +550,8 @@ func (c Config) Key() crash.TrackerKey {
 	return crash.TrackerKey{URL: c.URL, ConsumerKey: c.ConsumerKey}
 }
 
-// link returns the absolute link of a path below the root of the API.
 func (c Config) link(path string) string { return c.APIURL + path }
 
-// bugURL returns the address of the page of a bug.
 func (c Config) bugURL(number int64) string { return c.URL + "/bugs/" + itoa(number) }
 
 // sameOrigin reports whether u has the scheme, host and port of the API. The client never follows

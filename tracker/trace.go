@@ -281,7 +281,6 @@ func (w writer) reproduce() string {
 	return ""
 }
 
-// metrics counts calls to the tracker and their time.
 type metrics struct {
 	calls   *prometheus.CounterVec
 	seconds *prometheus.HistogramVec
@@ -324,7 +323,6 @@ func (m *metrics) took(operation string, d time.Duration) {
 	m.seconds.WithLabelValues(operation).Observe(d.Seconds())
 }
 
-// filingTotals counts filings for the monitor.
 type filingTotals interface {
 	// FilingTotals counts filings for the monitor.
 	FilingTotals(ctx context.Context) (crash.FilingTotals, error)
@@ -354,7 +352,6 @@ func newFilingMetrics(store filingTotals, now func() time.Time) *filingMetrics {
 	}
 }
 
-// Describe implements prometheus.Collector.
 func (m *filingMetrics) Describe(ch chan<- *prometheus.Desc) {
 	ch <- m.states
 	ch <- m.oldest

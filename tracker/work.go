@@ -16,7 +16,6 @@ const (
 	maxSearch  = 10 * time.Minute // the longest that one search may take, all its calls together
 )
 
-// queue stores the progress of filings.
 type queue interface {
 	// NextFiling returns which filing is sent next, and in how long.
 	NextFiling(ctx context.Context) (crash.NextFiling, error)
@@ -56,7 +55,6 @@ type subscriptions interface {
 	FinishSubscription(ctx context.Context, sub crash.Subscription, a crash.TrackerAnswer, done bool) error
 }
 
-// terms returns the time limits of filings.
 func (f *Filer) terms() crash.FilingTerms {
 	return crash.FilingTerms{Sending: maxSending, Answer: f.cfg.Timeout, Settle: f.cfg.Settle}
 }
@@ -182,7 +180,6 @@ func (f *Filer) park(ctx context.Context, id int64, why error) error {
 	return f.queue.PostponeFilings(ctx, id, e.Code, e.Message, Jitter(parkTime))
 }
 
-// created returns the result of sending a bug.
 func (f *Filer) created(claim crash.FilingClaim, as sender, number int64, err error) crash.FilingResult {
 	result := crash.FilingResult{Claim: claim, State: crash.FilingFiled, Bug: f.bug(claim, number), Own: as.own}
 	if err == nil {
@@ -221,7 +218,6 @@ func (f *Filer) created(claim crash.FilingClaim, as sender, number int64, err er
 	return result
 }
 
-// searched returns the result of a search.
 func (f *Filer) searched(claim crash.FilingClaim, as sender, number int64, err error) crash.FilingResult {
 	result := crash.FilingResult{Claim: claim}
 	switch {

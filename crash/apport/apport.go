@@ -116,7 +116,6 @@ func read(r io.Reader, lim Limits, core *coreWriter) (crash.Fields, []Binary, er
 	return f.fields, slices.SortedFunc(maps.Values(f.binary), byName), nil
 }
 
-// file is the state of reading one file.
 type file struct {
 	in     *bufio.Reader
 	line   int // number of lines started
@@ -250,7 +249,6 @@ func (f *file) tooLarge(format string, args ...any) error {
 // IsCore reports whether a field is the core dump of a program. systemd-coredump's are compressed.
 func IsCore(name string) bool { return name == "CoreDump" || name == "CoreDump.zst" }
 
-// isDump reports whether a field is a memory dump.
 func isDump(name string) bool { return IsCore(name) || name == "VmCore" }
 
 // compressedField reads a value that is compressed and encoded in base64. It decompresses memory

@@ -121,7 +121,6 @@ func checkKey(key string) error {
 
 func isKey(key string) bool { return checkKey(key) == nil }
 
-// missing returns the error for a blob that is not stored.
 func missing(key string) error { return fmt.Errorf("blob %s: %w", key, fs.ErrNotExist) }
 
 var errTooLarge = crash.Errorf(crash.TooLarge, "blob_too_large", "A file of more than 5 GiB cannot be stored.")

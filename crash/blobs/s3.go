@@ -65,7 +65,6 @@ type impatientConn struct {
 	idle time.Duration
 }
 
-// Read implements net.Conn.
 func (c *impatientConn) Read(b []byte) (int, error) {
 	if err := c.SetReadDeadline(time.Now().Add(c.idle)); err != nil {
 		return 0, err
@@ -73,7 +72,6 @@ func (c *impatientConn) Read(b []byte) (int, error) {
 	return c.Conn.Read(b)
 }
 
-// Write implements net.Conn.
 func (c *impatientConn) Write(b []byte) (int, error) {
 	if err := c.SetWriteDeadline(time.Now().Add(c.idle)); err != nil {
 		return 0, err
@@ -199,7 +197,6 @@ type exactly struct {
 	size int64
 }
 
-// Size returns the number of bytes to send.
 func (e *exactly) Size() int64 { return e.size }
 
 // Open implements [Store].
@@ -239,7 +236,6 @@ type reader struct {
 	key    string
 }
 
-// Read implements io.Reader.
 func (r *reader) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -200,7 +200,6 @@ func (s visited) first(address uintptr, of reflect.Type) bool {
 
 var location = reflect.TypeFor[time.Location]() // zones are shared by all times
 
-// below returns the number of bytes that v refers to.
 func (s visited) below(v reflect.Value) (n int64) {
 	switch v.Kind() { //nolint:exhaustive // all others hold nothing else
 	case reflect.String:
@@ -233,7 +232,6 @@ func (s visited) below(v reflect.Value) (n int64) {
 	return 0
 }
 
-// elements returns the number of bytes that the elements of a slice or array refer to.
 func (s visited) elements(v reflect.Value) (n int64) {
 	if flat(v.Type().Elem()) {
 		return 0

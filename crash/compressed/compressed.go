@@ -75,7 +75,6 @@ type readCloser struct {
 	close func() error
 }
 
-// Close implements io.Closer.
 func (r readCloser) Close() error { return r.close() }
 
 // decompressor chooses the format by the first bytes.

@@ -82,7 +82,6 @@ func pythonFrames(t Traceback, most int, rec *recorder) []string {
 	return callNames(calls, most, "Traceback", rec)
 }
 
-// isPythonName distinguishes the name of an exception from other text.
 func isPythonName(s string) bool {
 	first := pytext.Run(s, pytext.IsWord)
 	isName := func(r rune) bool { return pytext.IsWord(r) || r == '.' }
@@ -276,7 +275,6 @@ func parseSourceFrame(text string) (Frame, bool) {
 	return Frame{File: crash.Shorten(file, maxCell), Line: lineNumber(pytext.Run(rest, unicode.IsDigit))}, true
 }
 
-// lineNumber parses a positive number, or returns 0.
 func lineNumber(s string) int {
 	if n, err := strconv.Atoi(s); err == nil && n > 0 {
 		return n
@@ -340,7 +338,6 @@ type javaException struct {
 	calls          []call
 }
 
-// The limits of a trace.
 const (
 	maxCauses     = 8
 	maxJavaFrames = 1100 // the virtual machine prints at most 1024

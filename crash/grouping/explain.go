@@ -68,7 +68,6 @@ type recorder struct {
 	changes  []Change
 }
 
-// The limits of an explanation.
 const (
 	maxExplained = 200 // frames
 	maxChanges   = 50
@@ -131,7 +130,6 @@ func excerpt(s string) string {
 	return withoutControl(crash.Shorten(strings.TrimSpace(s), maxExcerpt))
 }
 
-// addresses records the parts of an address signature.
 func (rec *recorder) addresses(f crash.Fields, signature string) {
 	if rec == nil {
 		return
@@ -200,7 +198,6 @@ type ExcerptLine struct {
 	Skipped int    // number of lines omitted in a gap; otherwise 0
 }
 
-// The limits of an excerpt.
 const (
 	maxContext     = 8   // lines before and after a used line
 	maxExcerptText = 501 // code points of one line, including the ellipsis of a truncated one
@@ -329,7 +326,6 @@ func (rec *recorder) mark(field string, at int) {
 	}
 }
 
-// markAll marks each line of a short field.
 func (rec *recorder) markAll(field, text string) {
 	if rec == nil {
 		return
@@ -340,7 +336,6 @@ func (rec *recorder) markAll(field, text string) {
 	}
 }
 
-// addPassage records that the rule read a field.
 func (rec *recorder) addPassage(field string) {
 	if rec != nil && !slices.ContainsFunc(rec.passages, func(p Passage) bool { return p.Field == field }) {
 		rec.passages = append(rec.passages, Passage{Field: field})
@@ -384,7 +379,6 @@ func Quality(f crash.Fields, complete bool) int {
 	return 0
 }
 
-// withoutOwnSignature returns a copy of the fields without DuplicateSignature.
 func withoutOwnSignature(f crash.Fields) crash.Fields {
 	other := maps.Clone(f)
 	delete(other, "DuplicateSignature")

@@ -80,7 +80,6 @@ type oopsReader struct {
 	done    bool
 }
 
-// kernelCall is a line of a call trace.
 type kernelCall struct {
 	call
 	marker     string

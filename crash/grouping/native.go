@@ -83,8 +83,6 @@ func stackPartialSignature(f crash.Fields, rec *recorder) string {
 	return join(append([]string{program, ending(f)}, names...)...)
 }
 
-// ending returns how the program ended: the number of the signal, else the problem type in lower
-// case.
 func ending(f crash.Fields) string {
 	if signal := shortText(f["Signal"]); signal != "" {
 		return signal
@@ -147,7 +145,6 @@ const (
 	whyMachine     = "it differs from machine to machine"
 )
 
-// stackLine is one frame of a stack in a field.
 type stackLine struct {
 	Frame
 	text string // without number and address
@@ -178,7 +175,6 @@ func causeOf(f crash.Fields) causeStack {
 	return s
 }
 
-// causeIn returns the stack in a field.
 func causeIn(field string, f crash.Fields) causeStack {
 	s := causeStack{field: field}
 	text := headOf(f[s.field])

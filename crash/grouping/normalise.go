@@ -100,7 +100,6 @@ func normaliseWord(word, before string) string {
 	return normaliseName(word)
 }
 
-// normalisePath normalises each component of a path.
 func normalisePath(path string) string {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {

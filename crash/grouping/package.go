@@ -74,7 +74,6 @@ func packageName(f crash.Fields) string {
 	return name
 }
 
-// failure normalises dpkg's message.
 func failure(message string, rec *recorder) string {
 	if isScriptFailure(message) {
 		status := lastNumber(message)
@@ -133,7 +132,6 @@ func scriptStep(message string) string {
 	return ""
 }
 
-// packageStep returns the step that dpkg was performing.
 func packageStep(message, action string) string {
 	if step := scriptStep(message); step != "" {
 		return step
@@ -153,7 +151,6 @@ func packageStep(message, action string) string {
 	return "failed"
 }
 
-// packageLog is what dpkg's log says about the failure of one package.
 type packageLog struct {
 	action    string // "configure"
 	message   string // dpkg's message
@@ -257,7 +254,6 @@ func complains(text string) bool {
 		slices.ContainsFunc(complaints[:], func(word string) bool { return strings.Contains(text, word) })
 }
 
-// lastLine returns the last line that is not blank.
 func lastLine(s string) string {
 	s = strings.TrimSpace(s)
 	return strings.TrimSpace(s[strings.LastIndexAny(s, "\n\r")+1:])

@@ -154,7 +154,6 @@ var lastRules = [...]ownRule{
 	{crash.RuleHang, hangSignature},
 }
 
-// The limits of our own rules.
 const (
 	maxRead            = 1 << 20 // bytes of one field that a rule reads
 	maxMessage         = 500     // code points of a message in a signature
@@ -219,7 +218,6 @@ func tailOf(s string) string {
 	return rest
 }
 
-// headOf returns the first maxRead bytes of s.
 func headOf(s string) string { return s[:min(len(s), maxRead)] }
 
 // join joins the parts of a signature. It replaces control characters by blanks and skips empty
@@ -239,7 +237,6 @@ func join(parts ...string) string {
 	return b.String()
 }
 
-// withoutControl replaces control characters by blanks.
 func withoutControl(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -249,7 +246,6 @@ func withoutControl(s string) string {
 	}, s)
 }
 
-// call is a function of a stack.
 type call struct {
 	text string // for explanations
 	name string // empty: it is no part of a recursion either
@@ -301,12 +297,10 @@ func recursion(calls []call, field string, rec *recorder) []string {
 	return append([]string{"recursion"}, circle...)
 }
 
-// hasAnyPrefix reports whether s begins with one of some texts.
 func hasAnyPrefix(s string, starts ...string) bool {
 	return slices.ContainsFunc(starts, func(start string) bool { return strings.HasPrefix(s, start) })
 }
 
-// wordSet returns the words of a text.
 func wordSet(text string) map[string]bool {
 	set := map[string]bool{}
 	for word := range strings.FieldsSeq(text) {

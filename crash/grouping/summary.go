@@ -385,7 +385,6 @@ func splitWords(s string) []string {
 	return strings.FieldsFunc(crash.Truncate(s, maxWords), pytext.IsSpace)
 }
 
-// shortText trims and truncates a short text.
 func shortText(s string) string { return crash.Truncate(strings.TrimFunc(s, pytext.IsSpace), maxWord) }
 
 // corruptionTexts lists messages of the C library and of sanitizers about overwritten or doubly

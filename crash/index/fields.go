@@ -13,7 +13,6 @@ import (
 	"mishap/crash/dpkg"
 )
 
-// field is a field that a query can name.
 type field struct {
 	means    string // short explanation for people
 	example  string

@@ -78,7 +78,6 @@ func (ix *Index) inPackage(name string) iter.Seq[*bucket] {
 	}
 }
 
-// problem returns a problem, or nil if it is unknown.
 func (d *data) problem(id crash.BucketID) *Problem {
 	if at, ok := d.places[id]; ok {
 		return d.order[at]
@@ -243,7 +242,6 @@ func (ix *Index) hiddenPlaces() map[int]bool {
 	return places
 }
 
-// visibleNames are the names that occur in the problems of an index.
 type visibleNames struct {
 	types    map[string]bool
 	versions []string
@@ -574,7 +572,6 @@ func (u *Updater) originNumber(release, machine, pkg []byte) uint16 {
 	return uint16(n)
 }
 
-// finish rebuilds the changed problems.
 func (u *Updater) finish() {
 	members := u.members()
 	for id := range u.heads {

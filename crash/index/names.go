@@ -360,7 +360,6 @@ func (l *Bucket) setPublic() {
 	l.public = &other
 }
 
-// publicReleases returns the facts of each release as visitors see them.
 func (l *Bucket) publicReleases() []facts {
 	public := slices.Clone(l.releases)
 	for i, f := range public {
@@ -470,7 +469,6 @@ func (l *Bucket) Releases() []crash.Release {
 	return names
 }
 
-// byRelease returns the facts of each release.
 func (l *Bucket) byRelease() []facts {
 	switch {
 	case l.releases != nil:
@@ -572,7 +570,6 @@ func (n *Numbers[T]) Number(value T) uint32 {
 // Value returns the value with a number that Number returned.
 func (n *Numbers[T]) Value(number uint32) T { return n.values[number] }
 
-// add stores a new value and returns its number.
 func (n *Numbers[T]) add(value T) uint32 {
 	at := uint32(len(n.values)) //nolint:gosec // as many do not fit into memory
 	n.of[value] = at
@@ -617,7 +614,6 @@ func (l *labels) number(text string) uint32 {
 	return l.add(text, n)
 }
 
-// next returns the number that the next label gets.
 func (l *labels) next() uint32 { return uint32(len(*l.all.Load())) } //nolint:gosec // as many do not fit into memory
 
 func (l *labels) add(text string, public uint32) uint32 {
@@ -640,7 +636,6 @@ func (l *labels) get(n uint32) label {
 	return (*l.all.Load())[n]
 }
 
-// facts returns the facts of one release.
 func (l *labels) facts(s crash.SeenSpan) facts {
 	f := facts{first: l.moment(s.First), last: l.moment(s.Last),
 		lowest: l.number(s.Versions.Lowest), highest: l.number(s.Versions.Highest)}

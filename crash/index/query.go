@@ -32,7 +32,6 @@ type Query struct {
 	muted    bool   // the query itself says whether it wants muted problems
 }
 
-// node is a part of a query.
 type node interface {
 	match(*Problem) bool
 	text(inside int) string // inside: precedence of the enclosing node
@@ -341,7 +340,6 @@ func (p *parser) term(t token) (node, *QueryError) {
 	return term{field: t.field, op: t.op, value: t.value, holds: holds}, nil
 }
 
-// gather combines the terms that restrict the reports that count.
 func (q *Query) gather(p *parser) *QueryError {
 	for _, c := range p.counts {
 		if c.nested {
@@ -397,7 +395,6 @@ func assignee(_, value string) (func(*Problem) bool, string) {
 	}, ""
 }
 
-// tag returns a match for problems with a tag.
 func tag(_, value string) (func(*Problem) bool, string) {
 	switch strings.ToLower(value) {
 	case "none":
@@ -447,7 +444,6 @@ const (
 	minus
 )
 
-// token is a lexical token of a query.
 type token struct {
 	kind       kind
 	at, length int
@@ -458,7 +454,6 @@ type token struct {
 
 var marks = map[rune]kind{'(': open, ')': shut, '-': minus}
 
-// scanQuery splits a query into tokens.
 func scanQuery(text string) ([]token, *QueryError) {
 	var tokens []token
 	for at := 0; at < len(text); {
@@ -569,7 +564,6 @@ type Known struct {
 	Versions func(begins, pkg string) []string
 }
 
-// maxCandidates is the largest number of candidates.
 const maxCandidates = 10
 
 // Complete returns candidates for the last word of a query.

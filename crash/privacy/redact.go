@@ -109,7 +109,6 @@ func (r Redactor) people(s string) string {
 	})
 }
 
-// public reports whether a host is a well-known public one.
 func public(host string) bool {
 	return slices.ContainsFunc(publicHosts, func(end string) bool {
 		return host == end || strings.HasSuffix(host, "."+end)

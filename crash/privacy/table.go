@@ -237,7 +237,6 @@ func IsSecretName(name string) bool {
 	return slices.ContainsFunc(secretNames, func(part string) bool { return strings.Contains(plain, part) })
 }
 
-// field is the built-in class of a field.
 type field struct {
 	Class
 	Excerpt string // what is restricted although the field is private; empty: nothing

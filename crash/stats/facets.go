@@ -104,7 +104,6 @@ func (f FacetField) ValueIn(s crash.Summary, fields crash.Fields) string {
 	return crash.Shorten(strings.Join(strings.Fields(crash.Truncate(value, 10*maxTraitText)), " "), maxTraitText)
 }
 
-// lineAfter returns the rest of the first line that begins with prefix.
 func lineAfter(text, prefix string) string {
 	for line := range pytext.Lines(text) {
 		if rest, ok := strings.CutPrefix(line, prefix); ok {
@@ -143,7 +142,6 @@ type Facet struct {
 	Here, There int          // numbers of reports examined
 }
 
-// maxFacetValues is the largest number of values that a facet names.
 const maxFacetValues = 12
 
 // NewFacet counts the values of a field, given the value in each report.

@@ -528,7 +528,6 @@ func OverallVerdict(results []GateResult) Verdict {
 	return worst
 }
 
-// between returns the days in a window.
 func (in GateInput) between(w Window) []GateDay {
 	if len(in.Days) == 0 {
 		return nil
@@ -580,7 +579,6 @@ func (r *GateResult) estimateShare() {
 	}
 }
 
-// enough reports whether a pass would be justified.
 func (r GateResult) enough() bool {
 	return r.comparable() && r.GatePlan.After.Days() >= minDays && chance(r.Before.Sample, r.After.MachineDays,
 		requiredRate(r.Before.Sample, r.Share), r.Dispersion) >= power
@@ -767,7 +765,6 @@ func dayDispersion(days []GateDay) float64 {
 	return max(1, pearson/float64(len(days)-1))
 }
 
-// test is the outcome of one of several tests.
 type test struct {
 	p     float64
 	least float64 // the lowest p that the number of reports could have led to

@@ -349,7 +349,6 @@ func (j *judgement) newestOf(distribution string) crash.Release {
 	return newest
 }
 
-// trackerSays is what the tracker says about a bug in one release.
 type trackerSays struct {
 	verdict crash.StateWord // StateOpen, StateFixed or StateClosed; StateOpen if it says nothing about the release
 	word    string          // the tracker's status of the task; empty: it says nothing about the release
@@ -396,7 +395,6 @@ func verdictOf(tasks []crash.BugTask) trackerSays {
 	return says
 }
 
-// wholeBug returns what the tracker says about the bug as a whole.
 func (j *judgement) wholeBug() trackerSays {
 	if len(j.reading.Tasks) == 0 {
 		return trackerSays{verdict: crash.StateOpen}
@@ -451,7 +449,6 @@ func tasksOf(tasks []crash.BugTask, source string) []crash.BugTask {
 	return tasks
 }
 
-// distributionsOf returns the distinct distributions of tasks.
 func distributionsOf(tasks []crash.BugTask) []string {
 	var out []string
 	for _, t := range tasks {

@@ -256,7 +256,6 @@ func (r MachineRate) interval() string {
 	return "95 % CI " + FormatRate(r.Low/1000) + "–" + FormatRate(r.High/1000)
 }
 
-// asMany is the change of a rate that stays the same.
 const asMany = "as many"
 
 // Text describes the ratio of two rates: "4 % more", "as many", "3.2 times as many".
@@ -320,7 +319,6 @@ func SameAgeText(now, then MachineRate, age, days int) string {
 		now.interval(), ratio.than(), ratio.Verdict())
 }
 
-// risingFactor is the least ratio of two counts that counts as rising.
 const risingFactor = 1.5
 
 // Rise is the number of reports of a problem in the past seven UTC days, today included, and in the

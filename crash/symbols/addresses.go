@@ -281,12 +281,10 @@ var aborting = map[string]bool{"__assert_fail_base": true, "__assert_fail": true
 	"__GI___fortify_fail": true, "malloc_printerr": true, "g_assertion_message": true,
 	"g_assertion_message_expr": true, "g_assertion_message_error": true}
 
-// aborted reports whether the program ended with a message.
 func (s *addressStack) aborted() bool {
 	return slices.ContainsFunc(s.functions, func(name string) bool { return aborting[name] })
 }
 
-// add adds a line of the stack.
 func (s *addressStack) add(text string, f gdbFrame, module int) {
 	line := fmt.Sprintf("#%-2d %s", len(s.lines), text)
 	switch {

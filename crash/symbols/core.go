@@ -14,7 +14,6 @@ import (
 	"mishap/crash/symbols/debuginfo"
 )
 
-// The limits of a core.
 const (
 	maxCoreThreads = 100_000
 	maxModules     = 2000
@@ -125,7 +124,6 @@ func (c *Core) InKernelCode(address uint64) bool {
 	return ok && c.vdso != 0 && s.Addr <= address && address-s.Addr < s.MemSize
 }
 
-// segmentAt returns the loaded segment that contains an address.
 func (c *Core) segmentAt(address uint64) (debuginfo.Segment, bool) {
 	i, exact := slices.BinarySearchFunc(c.segments, address, func(s debuginfo.Segment, a uint64) int {
 		return cmp.Compare(s.Addr, a)
@@ -251,7 +249,6 @@ const (
 	auxVDSO  = 33 // AT_SYSINFO_EHDR
 )
 
-// mappedFile is one mapping of a file.
 type mappedFile struct {
 	start, end uint64
 	offset     uint64 // in the file, in bytes

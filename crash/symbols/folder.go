@@ -18,7 +18,6 @@ import (
 	"mishap/crash/symbols/debuginfo"
 )
 
-// jobPrefix begins the names of the folders of jobs.
 const jobPrefix = "mishap-job-"
 
 // nobody is the user and group that gdb gets if mishap runs as root.
@@ -207,7 +206,6 @@ func (j *Job) assumeBuilds(ctx context.Context, core *Core, report crash.Fields)
 	return j.s.Builds.BuildsOf(ctx, report, paths)
 }
 
-// findFiles finds the files of all modules and places them in the job's folder.
 func (j *Job) findFiles(ctx context.Context, core *Core, assumed map[string]debuginfo.BuildID,
 	packages []string) ([]Module, error) {
 	modules := make([]Module, len(core.Modules))
@@ -275,7 +273,6 @@ func (j *Job) findModule(ctx context.Context, m *Module, w debuginfo.Wanted, num
 	return j.findSymbols(ctx, m, w)
 }
 
-// findSymbols finds the debug information of a module and what that shares with other files.
 func (j *Job) findSymbols(ctx context.Context, m *Module, w debuginfo.Wanted) (err error) {
 	alt := m.Executable.Alt
 	if !m.Executable.HasDWARF {
@@ -326,7 +323,6 @@ func (j *Job) findDebuginfo(ctx context.Context, w debuginfo.Wanted) (*debuginfo
 	return &found, err
 }
 
-// debugFile returns the name in a job's folder of a file with debug information.
 func debugFile(id debuginfo.BuildID) string {
 	return filepath.Join(debugDir, ".build-id", string(id[:2]), string(id[2:])+".debug")
 }

@@ -48,14 +48,12 @@ type gdbRequest struct {
 	Time   time.Duration // in all
 }
 
-// gdbModule is a program or library that was loaded into the process.
 type gdbModule struct {
 	File   string // its name in the folder
 	Offset uint64 // difference between addresses in the process and in the file
 	Main   bool   // the program, not a library: it has the function at which stacks end
 }
 
-// gdbStack is what gdb found.
 type gdbStack struct {
 	Version      string // of gdb
 	Threads      []gdbThread
@@ -76,7 +74,6 @@ type gdbThread struct {
 	Frames []gdbFrame
 }
 
-// gdbFrame is one function call.
 type gdbFrame struct {
 	Address  uint64
 	Function string   // "??" if unknown
@@ -85,12 +82,10 @@ type gdbFrame struct {
 	Line     int
 }
 
-// gdbRegister is a general register.
 type gdbRegister struct {
 	Name, Value string // Value is hexadecimal
 }
 
-// gdbInstruction is one machine instruction.
 type gdbInstruction struct {
 	Address  uint64
 	Function string // that contains it; may be empty
@@ -245,7 +240,6 @@ func (s *session) do(format string, args ...any) (value, error) {
 	}
 }
 
-// line reads one line.
 func (s *session) line() (string, error) {
 	var b strings.Builder
 	for {
@@ -282,7 +276,6 @@ func (s *session) try(format string, args ...any) (value, error) {
 	return v, err
 }
 
-// version returns the name and version of gdb.
 func (s *session) version() (string, error) {
 	_, err := s.try("-gdb-version")
 	if len(s.said) == 0 {
@@ -348,7 +341,6 @@ func (s *session) work(r gdbRequest, found *gdbStack) error {
 	return nil
 }
 
-// thread returns the stack of a thread.
 func (s *session) thread(number, frames int) (gdbThread, error) {
 	t := gdbThread{Number: number}
 	info, err := s.try("-thread-info %d", number)
@@ -494,7 +486,6 @@ const maxDepth = 32
 
 var errMI = errors.New("gdb's answer is malformed")
 
-// parseRecord parses one line.
 func parseRecord(line string) (record, error) {
 	line = strings.TrimRight(line, "\r\n")
 	if strings.TrimSpace(line) == "(gdb)" {
@@ -547,7 +538,6 @@ func parseRecord(line string) (record, error) {
 	return r, nil
 }
 
-// parser holds the rest of a line.
 type parser struct{ in string }
 
 // named parses name=value.
@@ -694,7 +684,6 @@ func cleanName(name string) string {
 	}, name)
 }
 
-// quoteMI returns a text as an argument of an MI command.
 func quoteMI(s string) string { return fmt.Sprintf("%q", s) }
 
 //go:embed gdb_names.py
@@ -709,7 +698,6 @@ type gdbNamer struct {
 	time    time.Duration // for one stack
 }
 
-// gdbPlace is an address in a program or library.
 type gdbPlace struct {
 	File    string // its name in the folder
 	Address uint64
@@ -757,7 +745,6 @@ func startNamer(ctx context.Context, r gdbRequest) (*gdbNamer, error) {
 	return n, nil
 }
 
-// Close ends gdb.
 func (n *gdbNamer) Close() { n.s.p.Close() }
 
 // Name names the places of a stack, the innermost first. After an error, gdbNamer is of no use.

@@ -35,14 +35,12 @@ const (
 	namingFiles = 200         // after which gdb is started anew, to free memory
 )
 
-// openModule is a module with its files.
 type openModule struct {
 	Module
 	machine elf.Machine
 	code    *debuginfo.Segment // nil: none, or several, so that it is unclear which was mapped
 }
 
-// moduleKey identifies a build.
 type moduleKey struct {
 	id      debuginfo.BuildID
 	machine elf.Machine
@@ -130,7 +128,6 @@ func (n *naming) close() error {
 	return n.stop()
 }
 
-// stop ends gdb.
 func (n *naming) stop() error {
 	if n.job == nil {
 		return nil
@@ -181,7 +178,6 @@ func (n *naming) open(ctx context.Context, m Module, w debuginfo.Wanted, number 
 	return open, nil
 }
 
-// hasDWARF reports whether debug information of the module was found.
 func (m Module) hasDWARF() bool {
 	return m.Executable != nil && m.Executable.HasDWARF || m.Debuginfo != nil && m.Debuginfo.Found
 }

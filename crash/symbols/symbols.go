@@ -226,7 +226,6 @@ func (j *Job) Run(ctx context.Context, report crash.Fields) (Result, error) {
 	return r, nil
 }
 
-// packagesOf returns the names of the packages that a report's program belongs to.
 func packagesOf(report crash.Fields) []string {
 	var names []string
 	for _, field := range []string{"Package", "SourcePackage"} {
@@ -237,7 +236,6 @@ func packagesOf(report crash.Fields) []string {
 	return names
 }
 
-// render fills the fields, the grouping and the state.
 func (r *Result) render(core *Core, stack gdbStack, report crash.Fields) {
 	for i := range stack.Threads {
 		stack.Threads[i].Frames = untilUnknown(core, stack.Threads[i].Frames)

@@ -284,7 +284,6 @@ func extent(kind byte, in string) (skip, size int, err error) {
 	}
 }
 
-// isText reports whether the element contains text.
 func (e element) isText() bool { return e.kind == kindText || e.kind == kindSymbol }
 
 // text returns the value as text. It returns false if the kind has no text form.

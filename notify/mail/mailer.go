@@ -166,7 +166,6 @@ func (m *Mailer) connection() *connection {
 	return &connection{relay: m.config.Relay, helo: m.host, timeout: m.config.Timeout}
 }
 
-// send writes a mail and hands it to the relay.
 func (m *Mailer) send(
 	ctx context.Context, relay *connection, key []byte, mail crash.Mail, notices []crash.Notice,
 ) sending {
@@ -200,7 +199,6 @@ func (m *Mailer) settle(ctx context.Context, mail crash.Mail, result sending) er
 	return nil
 }
 
-// outcome says what to record about an attempt.
 func (m *Mailer) outcome(mail crash.Mail, result sending) crash.MailOutcome {
 	now := m.config.Now()
 	out := crash.MailOutcome{State: crash.MailSent, Reply: result.reply}
@@ -262,7 +260,6 @@ const subscription = "mail"
 // confirmFor is how long a link that confirms an address is valid.
 const confirmFor = 3 * 24 * time.Hour
 
-// Errors of links.
 var (
 	errBadLink = crash.Errorf(crash.NotFound, "bad_mail_link",
 		"This link is incomplete or was not made here. Copy it completely from the mail.")
@@ -283,7 +280,6 @@ func signature(key []byte, purpose, text string) []byte {
 	return mac.Sum(nil)[:16]
 }
 
-// verify returns the details of a signed text.
 func verify(key []byte, purpose, token string, details int) ([]string, error) {
 	encoded, signed, _ := strings.Cut(token, ".")
 	text, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
@@ -298,7 +294,6 @@ func verify(key []byte, purpose, token string, details int) ([]string, error) {
 	return found, nil
 }
 
-// unsubscribePath returns the path at which a person unsubscribes.
 func unsubscribePath(key []byte, user int64) string {
 	return PathUnsubscribe + sign(key, purposeUnsubscribe, strconv.FormatInt(user, 10), subscription)
 }

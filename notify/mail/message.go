@@ -21,7 +21,6 @@ import (
 	"mishap/crash/privacy"
 )
 
-// message returns a mail in the form in which it is sent.
 func (m *Mailer) message(ctx context.Context, key []byte, mail crash.Mail, t texts) (*gomail.Msg, error) {
 	from, err := ParseFrom(m.config.From)
 	if err != nil {
@@ -112,7 +111,6 @@ func isPlain(s string) bool {
 	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) < 0
 }
 
-// texts is everything that a mail says.
 type texts struct {
 	Subject     string
 	Heading     string
@@ -135,7 +133,6 @@ const maxLines = 20
 
 const maxTitle = 200 // runes of a title or a sentence
 
-// write says what is in a mail.
 func (m *Mailer) write(key []byte, mail crash.Mail, notices []crash.Notice) (texts, error) {
 	base := m.config.BaseURL
 	switch mail.Kind {
@@ -267,10 +264,8 @@ var plain = template.Must(template.New("plain").Parse(`{{.Heading}}
 {{end}}{{with .Unsubscribe}}Unsubscribe: {{.}}
 {{end}}`))
 
-// plainMail writes the text for programs that show no HTML.
 func plainMail(t texts, w *bytes.Buffer) error { return plain.Execute(w, t) }
 
-// mailWhy says why a person gets a mail.
 func mailWhy(reasons []string) string {
 	const most = 3
 	switch n := len(reasons); {

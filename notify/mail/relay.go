@@ -157,7 +157,6 @@ func (c *connection) drop() {
 	}
 }
 
-// sending is the result of handing one mail to the relay.
 type sending struct {
 	accepted  bool
 	permanent bool   // the relay will never accept it
@@ -165,7 +164,6 @@ type sending struct {
 	reply     string // of the relay, or why there was none
 }
 
-// failure returns an error if the relay has not accepted the mail.
 func (s sending) failure() error {
 	switch {
 	case s.accepted:
@@ -181,7 +179,6 @@ var (
 	errNotAccepted  = &crash.Error{Kind: crash.Refused, Code: "not_accepted"}
 )
 
-// send hands a mail to the relay.
 func (c *connection) send(ctx context.Context, message *gomail.Msg) sending {
 	if err := c.connect(ctx); err != nil {
 		return sending{lost: true, reply: replyOf(fmt.Errorf("connecting to %s: %w", c.relay.Address(),

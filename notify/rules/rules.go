@@ -100,7 +100,6 @@ func (a Actions) Notifies() bool {
 	return a.Followers || a.Administrators || len(a.Users) > 0 || len(a.Endpoints) > 0
 }
 
-// none reports whether there is no action.
 func (a Actions) none() bool {
 	return !a.Notifies() && a.Mute == nil && a.Assign == "" && a.Tag == "" && a.Embargo == EmbargoNever &&
 		!a.Queue && !a.File

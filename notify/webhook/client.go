@@ -236,7 +236,6 @@ var (
 		"set a new one")
 )
 
-// request returns the request for one attempt of a delivery.
 func (c *Client) request(
 	ctx context.Context, to crash.Endpoint, id crash.DeliveryID, resent int, payload string,
 ) (*http.Request, error) {

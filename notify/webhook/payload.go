@@ -126,7 +126,6 @@ func (c *Client) data(e crash.Event, title, name int) eventData {
 	return data
 }
 
-// link returns the address of the page about an event.
 func (c *Client) link(e crash.Event) string {
 	switch {
 	case e.Bucket != nil:
@@ -161,7 +160,6 @@ func short(text string, limit int) string {
 	return text
 }
 
-// facts returns the package, release, version and machines of an event.
 func facts(e crash.Event) (list []struct{ name, value string }) {
 	for _, f := range []struct{ name, value string }{
 		{"Package", e.Package}, {"Release", string(e.Release)}, {"Version", e.Version}, {"Machines", machines(e.Machines)},

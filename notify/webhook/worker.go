@@ -130,7 +130,6 @@ func (w *Worker) work(ctx context.Context, claim crash.DeliveryClaim) {
 	}
 }
 
-// deliver makes one attempt and stores its outcome.
 func (w *Worker) deliver(ctx context.Context, claim crash.DeliveryClaim) error {
 	payload := claim.Payload
 	if payload == "" {
@@ -166,7 +165,6 @@ func (w *Worker) send(ctx context.Context, claim crash.DeliveryClaim, payload st
 	}
 }
 
-// outcomeName returns the label of an outcome in metrics.
 func outcomeName(o crash.DeliveryOutcome) string {
 	switch {
 	case o.Interrupted:

@@ -46,7 +46,6 @@ type CommentStore interface {
 // maxComments bounds the comments of one round.
 const maxComments = 5
 
-// comment is a comment that mishap has not sent yet.
 type comment struct {
 	PendingComment
 	bucket crash.Bucket

@@ -58,7 +58,6 @@ const (
 	manyChanges  = "The bug changed each time before mishap could update it. It is tried again soon."
 )
 
-// sections updates the sections that are due, for the packages that have them switched on.
 func (w *BugReader) sections(ctx context.Context, policies crash.UpdatePolicies) error {
 	if !policies.Any(func(r crash.UpdatePolicy) bool { return r.Section }) {
 		return nil
@@ -247,7 +246,6 @@ func (w *BugReader) checkSection(ctx context.Context, r crash.BugReading) error 
 	return w.stopSection(ctx, b, whyStopped(b, r.Description, has))
 }
 
-// stopSection stops updating a section if there is a reason.
 func (w *BugReader) stopSection(ctx context.Context, b crash.BugSection, why crash.SectionStop) error {
 	if why == crash.SectionActive {
 		return nil
@@ -256,7 +254,6 @@ func (w *BugReader) stopSection(ctx context.Context, b crash.BugSection, why cra
 	return w.store.StopSection(ctx, b, why)
 }
 
-// sectionUnread records that a description could not be read.
 func (w *BugReader) sectionUnread(ctx context.Context, b crash.BugSection, err error) error {
 	e, failed := errors.AsType[*tracker.CallError](err)
 	switch {
@@ -314,7 +311,6 @@ func newMetrics(store BugStore, now func() time.Time) *metrics {
 	}
 }
 
-// Describe implements prometheus.Collector.
 func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 	ch <- m.bugs
 	ch <- m.age

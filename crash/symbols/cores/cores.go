@@ -74,7 +74,6 @@ func openFolder(dir string) (*blobs.Folder, error) {
 	return blobs.OpenFolder(dir)
 }
 
-// identify reads the identity of the storage, or gives it one.
 func (s *Store) identify(ctx context.Context) error {
 	fresh := strings.NewReader(randomText())
 	if _, err := s.blobs.Put(ctx, s.prefix+idKey, fresh, fresh.Size()); err != nil {
@@ -189,7 +188,6 @@ func (s *Store) Put(ctx context.Context, id crash.OopsID, core io.Reader) (size 
 	return size, fresh, nil
 }
 
-// putFile stores a file from its beginning.
 func putFile(ctx context.Context, to blobs.Store, key string, f *os.File) (size int64, fresh bool, err error) {
 	info, err := f.Stat()
 	if err == nil {
@@ -308,7 +306,6 @@ type reader struct {
 	file io.Closer
 }
 
-// Close implements io.Closer.
 func (r *reader) Close() error {
 	r.Decoder.Close()
 	return r.file.Close()

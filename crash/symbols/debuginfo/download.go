@@ -21,7 +21,6 @@ import (
 	"mishap/crash"
 )
 
-// The limits of a server.
 const (
 	atOnce       = 4                // requests to one server
 	idleTimeout  = 90 * time.Second // without any byte; a server may have to unpack a package first
@@ -34,7 +33,6 @@ const (
 	pause = 5 * time.Minute
 )
 
-// server asks one debuginfod server.
 type server struct {
 	Server
 	client *http.Client
@@ -206,14 +204,12 @@ func (s *server) fetch(ctx context.Context, w Wanted, into *os.File, limit int64
 	return crash.Shorten(archive[strings.LastIndexByte(archive, '/')+1:], 200), nil
 }
 
-// pause records that the server has reached a time limit.
 func (s *server) pause(why error, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.failed, s.askAgain = why, now.Add(pause)
 }
 
-// paused returns an error while the server is not asked.
 func (s *server) paused(now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -407,7 +403,6 @@ func (f *Folder) misses(id BuildID, k Kind) misses {
 	return all
 }
 
-// addMiss stores one more answer.
 func (f *Folder) addMiss(id BuildID, k Kind, past misses, server string, a Attempt, now time.Time) error {
 	all := misses{}
 	for s, m := range past {
@@ -439,7 +434,6 @@ func (f *Folder) addMiss(id BuildID, k Kind, past misses, server string, a Attem
 	return nil
 }
 
-// forgetMisses removes the answers about a file that was found.
 func (f *Folder) forgetMisses(id BuildID, k Kind) {
 	if err := os.Remove(f.missesPath(id, k)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return // they expire by themselves

@@ -210,7 +210,6 @@ func (f *ELF) ReadSection(s Section, limit uint64) ([]byte, error) {
 	return b, f.readAt(b, s.Offset)
 }
 
-// readAt fills b from an offset of the file.
 func (f *ELF) readAt(b []byte, at uint64) error {
 	if len(b) == 0 {
 		return nil
@@ -503,7 +502,6 @@ const (
 	Debuginfo  Kind = "debuginfo"  // its debug information
 )
 
-// kinds returns the kinds that a file can serve as.
 func (i Info) kinds() []Kind {
 	var kinds []Kind
 	if i.HasCode {

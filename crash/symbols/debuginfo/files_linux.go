@@ -24,7 +24,6 @@ func openRegular(name string) (*os.File, error) {
 	return file, nil
 }
 
-// usedAt returns when a file was used last.
 func usedAt(info fs.FileInfo) time.Time {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return time.Unix(st.Atim.Unix())

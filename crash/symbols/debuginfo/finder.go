@@ -188,7 +188,6 @@ func openIn(folder *Folder, w Wanted) (*os.File, string, string, error) {
 	return file, folder.path(w.ID, w.Kind), folder.origin(w.ID, w.Kind), nil
 }
 
-// verify returns an error if a file is not the wanted one.
 func verify(file *os.File, w Wanted) (Info, int64, error) {
 	st, err := file.Stat()
 	if err != nil {

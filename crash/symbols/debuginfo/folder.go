@@ -106,7 +106,6 @@ func (f *Folder) open(id BuildID, k Kind) (*os.File, error) {
 	return nil, errors.Join(file.Close(), fs.ErrNotExist)
 }
 
-// origin returns where a stored file came from.
 func (f *Folder) origin(id BuildID, k Kind) string {
 	b, err := os.ReadFile(f.path(id, k) + originSuffix)
 	if err != nil {
@@ -256,7 +255,6 @@ func (f *Folder) addFile(ctx context.Context, name string, must bool, report fun
 	return ctx.Err()
 }
 
-// addELF copies one ELF file into the folder.
 func (f *Folder) addELF(ctx context.Context, in io.Reader, name, origin string, report func(Added)) error {
 	temp, err := f.create()
 	if err != nil {

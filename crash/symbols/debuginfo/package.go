@@ -29,7 +29,6 @@ const (
 	arHeaderSize = 60
 )
 
-// The limits of a package.
 const (
 	maxUnpacked = 64 << 30  // bytes of all files together
 	maxWindow   = 128 << 20 // bytes of the decoder's memory; a package chooses what it needs
@@ -39,7 +38,6 @@ func isPackageName(name string) bool {
 	return strings.HasSuffix(name, ".deb") || strings.HasSuffix(name, ".ddeb")
 }
 
-// addPackage stores the ELF files of a Debian package.
 func (f *Folder) addPackage(ctx context.Context, in io.Reader, name string, report func(Added)) error {
 	err := f.addData(ctx, bufio.NewReaderSize(in, 64<<10), name, report)
 	if err != nil && !errors.Is(err, errDisk) && ctx.Err() == nil {
@@ -163,7 +161,6 @@ type Package struct {
 // maxControl limits the unpacked size of the part of a package that describes it, in bytes.
 const maxControl = 64 << 20
 
-// readControl reads the member control.tar of a package.
 func readControl(in io.Reader, form string) (Package, error) {
 	files, err := decompress(in, form)
 	if err != nil {

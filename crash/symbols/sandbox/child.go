@@ -122,7 +122,6 @@ func restrictFiles(dir string) error {
 	return nil
 }
 
-// dropRoot gives up the rights of root.
 func dropRoot(dir string) error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -245,7 +244,6 @@ func filter() ([]bpf.RawInstruction, error) {
 	return bpf.Assemble(program)
 }
 
-// install applies a filter to this thread.
 func install(program []bpf.RawInstruction) error {
 	filter := make([]unix.SockFilter, len(program))
 	for i, in := range program {

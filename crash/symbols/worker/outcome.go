@@ -49,7 +49,6 @@ func failure(c crash.SymbolClaim, err error) crash.SymbolOutcome {
 // maxField limits the size of one field of a symbolised stack, in bytes.
 const maxField = 1 << 20
 
-// outcome returns the outcome of a report whose stack was found.
 func outcome(c crash.SymbolClaim, r symbols.Result, version string) crash.SymbolOutcome {
 	o := crash.SymbolOutcome{State: crash.SymbolsDone, Fields: maps.Clone(r.Fields), Modules: r.Describe(),
 		Reason: sentence(r.Incomplete), Engine: r.Engine, Seconds: r.Seconds, CPU: r.Usage.CPU, Memory: r.Usage.Memory}
@@ -178,7 +177,6 @@ func fileNames(paths []string) string {
 	return list(slices.Compact(names))
 }
 
-// list joins up to five names.
 func list(names []string) string {
 	const most = 5
 	if more := len(names) - most; more > 0 {
@@ -216,7 +214,6 @@ func (w *Worker) NameAddresses(ctx context.Context) error {
 	return nil
 }
 
-// name does the work of a job without a core.
 func (w *Worker) name(ctx context.Context, c crash.SymbolClaim, report crash.Fields) (crash.SymbolOutcome, error) {
 	result, err := w.Symboliser.Name(ctx, report)
 	if errors.Is(err, symbols.ErrUnknownBuilds) {
@@ -230,7 +227,6 @@ func (w *Worker) name(ctx context.Context, c crash.SymbolClaim, report crash.Fie
 	return outcome(c, result, w.Version), nil
 }
 
-// unknown returns the outcome of a job that lacks builds.
 func (w *Worker) unknown(ctx context.Context, c crash.SymbolClaim, report crash.Fields, r symbols.Result) (
 	crash.SymbolOutcome, error,
 ) {
@@ -243,7 +239,6 @@ func (w *Worker) unknown(ctx context.Context, c crash.SymbolClaim, report crash.
 	return o, nil
 }
 
-// unknownBuilds returns the builds that would help to symbolise a report.
 func (w *Worker) unknownBuilds(ctx context.Context, report crash.Fields, modules []crash.SymbolModule) (
 	[]crash.UnknownBuild, error,
 ) {

@@ -197,7 +197,6 @@ func (w *Worker) search(ctx context.Context) error {
 	return nil
 }
 
-// work does one job and stores its outcome.
 func (w *Worker) work(ctx context.Context, c crash.SymbolClaim) error {
 	began := time.Now()
 	job, cancel := context.WithCancel(ctx)
@@ -289,7 +288,6 @@ func (w *Worker) finish(ctx context.Context, c crash.SymbolClaim, o crash.Symbol
 	}
 }
 
-// errCoresAway is returned if the shared storage of the cores cannot be reached.
 var errCoresAway = errors.New("the core dumps cannot be reached")
 
 // symbolise does the work of a job. The error is for the log; the outcome holds what people see.
@@ -369,7 +367,6 @@ type reader struct {
 	err  error
 }
 
-// Read implements io.Reader.
 func (r *reader) Read(p []byte) (int, error) {
 	n, err := r.from.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -383,7 +380,6 @@ type writer struct {
 	err error
 }
 
-// Write implements io.Writer.
 func (w *writer) Write(p []byte) (int, error) {
 	n, err := w.to.Write(p)
 	w.err = err
