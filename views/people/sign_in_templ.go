@@ -183,7 +183,7 @@ func SignInPage(s layout.Shell, f SignInForm) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = layout.PostForm(layout.PostFormArgs{Action: m.Path, CSRFToken: s.CSRFToken}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = layout.PostForm(s.Post(m.Path)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

@@ -243,3 +243,9 @@ func (p MyPage) columns() string {
 func ReadingPackages(name string) string {
 	return "The packages of " + name + " are being read from the tracker. Reload the page in a moment."
 }
+
+// unfollow describes the form of row i of what the person follows.
+func (p MyPage) unfollow(i int) layout.PostFormArgs {
+	return layout.PostFormArgs{ID: "unfollow-" + strconv.Itoa(i), Action: PathUnfollow, CSRFToken: p.Shell.CSRFToken,
+		Class: "inline"}
+}

@@ -92,9 +92,6 @@ const noDateOfItsOwn = "The report has no readable date of its own."
 
 const proposedHint = "The package came from the proposed pocket."
 
-// selectReport is the label of the box that selects a report.
-func selectReport(id string) string { return "Select " + id }
-
 // ReportChoice selects the reports on the page of a problem, and the columns that the list shows.
 // The address of the page holds all of it.
 type ReportChoice struct {
