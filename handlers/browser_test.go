@@ -20,7 +20,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
-	"mishap/handlers/browsertest"
 	"mishap/handlers/handlertest"
 	"mishap/notify/mail/mailtest"
 	bugsview "mishap/views/bugs"
@@ -63,9 +62,9 @@ func TestAccessibility(t *testing.T) {
 	}
 
 	ada := site.AddUser(t, crash.RoleAdmin)
-	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
-		browsertest.Type("#username", ada.Name), browsertest.Type("#password", handlertest.Password+"\r"),
-		browsertest.WaitVisible(".account-name"))
+	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
+		handlertest.Type("#username", ada.Name), handlertest.Type("#password", handlertest.Password+"\r"),
+		handlertest.WaitVisible(".account-name"))
 	problem := often.ID.Path()
 	for _, path := range []string{
 		"/", "/search?q=tidewatch", problem, python.ID.Path(), "/oops/" + rows[0].ID.String(), "/user/machine-1",
@@ -88,16 +87,16 @@ func TestGalleryInBrowser(t *testing.T) {
 	server := httptest.NewServer(gallery.Handler(""))
 	t.Cleanup(server.Close)
 	ctx := startWithAxe(t)
-	browsertest.Do(ctx, t, chromedp.Navigate(server.URL), browsertest.WaitPresent("main"))
+	handlertest.Do(ctx, t, chromedp.Navigate(server.URL), handlertest.WaitPresent("main"))
 	with := 0
 	for _, path := range gallery.Paths() {
-		title, err := browsertest.Run(ctx, chromedp.Evaluate[string](fmt.Sprintf(replaceBody, path),
+		title, err := handlertest.Run(ctx, chromedp.Evaluate[string](fmt.Sprintf(replaceBody, path),
 			chromedp.EvalAwaitPromise))
 		if err != nil || title == "" {
 			t.Fatalf("%s: got the title %q, %v", path, title, err)
 		}
 		checkScreens(ctx, t, path)
-		switch filled := browsertest.Eval[[]string](ctx, t, filledButtons); {
+		switch filled := handlertest.Eval[[]string](ctx, t, filledButtons); {
 		case len(filled) > 1:
 			t.Errorf("%s: got the filled buttons %q, want at most one", path, filled)
 		case len(filled) == 1:
@@ -124,8 +123,8 @@ func startWithAxe(t *testing.T) context.Context {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx := browsertest.Start(t)
-	browsertest.Do(ctx, t, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+	ctx := handlertest.StartBrowser(t)
+	handlertest.Do(ctx, t, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		_, err := cdp.Call(ctx, t, page.AddScriptToEvaluateOnNewDocument,
 			page.AddScriptToEvaluateOnNewDocumentParams{Source: string(script)})
 		return err
@@ -141,7 +140,7 @@ const axeRun = `axe.run({resultTypes: ["violations"], rules: {"target-size": {en
 // checkAxe loads a page and checks it on every screen.
 func checkAxe(ctx context.Context, t *testing.T, address string) {
 	t.Helper()
-	browsertest.Do(ctx, t, chromedp.Navigate(address), browsertest.WaitPresent("main"))
+	handlertest.Do(ctx, t, chromedp.Navigate(address), handlertest.WaitPresent("main"))
 	checkScreens(ctx, t, address)
 }
 
@@ -151,10 +150,10 @@ func checkAxe(ctx context.Context, t *testing.T, address string) {
 func checkScreens(ctx context.Context, t *testing.T, what string) {
 	t.Helper()
 	for _, screen := range screens {
-		browsertest.Do(ctx, t, chromedp.EmulateViewport(screen.width, 900), scheme(screen.scheme),
-			browsertest.Until(fmt.Sprintf(`matchMedia("(width: %dpx) and (prefers-color-scheme: %s)").matches`, screen.width,
+		handlertest.Do(ctx, t, chromedp.EmulateViewport(screen.width, 900), scheme(screen.scheme),
+			handlertest.Until(fmt.Sprintf(`matchMedia("(width: %dpx) and (prefers-color-scheme: %s)").matches`, screen.width,
 				screen.scheme)))
-		if wide := browsertest.Eval[float64](ctx, t, `document.documentElement.scrollWidth`); int64(wide) > screen.width {
+		if wide := handlertest.Eval[float64](ctx, t, `document.documentElement.scrollWidth`); int64(wide) > screen.width {
 			t.Errorf("%s (%s): is %.0f px wide", what, screen.name, wide)
 		}
 		runAxe(ctx, t, what+" ("+screen.name+")")
@@ -248,20 +247,20 @@ type story struct {
 
 func (s *story) do(steps ...chromedp.Action[chromedp.Void]) {
 	s.t.Helper()
-	browsertest.Do(s.ctx, s.t, steps...)
+	handlertest.Do(s.ctx, s.t, steps...)
 }
 
 // open opens an address, as the link in a mail does. The caller counts that click.
 func (s *story) open(path, visible string) {
 	s.t.Helper()
-	s.do(chromedp.Navigate(s.url+path), browsertest.WaitVisible(visible))
+	s.do(chromedp.Navigate(s.url+path), handlertest.WaitVisible(visible))
 }
 
 // click clicks an element, and waits for another.
 func (s *story) click(selector, visible string) {
 	s.t.Helper()
 	s.clicks++
-	s.do(browsertest.Click(selector), browsertest.WaitVisible(visible))
+	s.do(handlertest.Click(selector), handlertest.WaitVisible(visible))
 }
 
 // TestClicks counts the clicks of each story that docs/triage.md lists, and checks what they do. The
@@ -286,7 +285,7 @@ func TestClicks(t *testing.T) {
 	mails := relay.Mails()
 	problem := handlertest.LinkIn(t, mails[len(mails)-1], "/problem/")
 	unsubscribe := handlertest.LinkIn(t, mails[len(mails)-1], "/unsubscribe/")
-	ctx := browsertest.Start(t)
+	ctx := handlertest.StartBrowser(t)
 	s := &story{t: t, ctx: ctx, url: site.URL}
 	// A visitor may unsubscribe, so this comes before signing in.
 	stories := []struct {
@@ -301,8 +300,8 @@ func TestClicks(t *testing.T) {
 			if err != nil || settings.Mode != crash.MailOff {
 				t.Errorf("unsubscribe: got mode %s, %v", settings.Mode, err)
 			}
-			s.do(chromedp.Navigate(site.URL+"/login"), browsertest.Type("#username", ada.Name),
-				browsertest.Type("#password", handlertest.Password+"\r"), browsertest.WaitVisible(".account-name"))
+			s.do(chromedp.Navigate(site.URL+"/login"), handlertest.Type("#username", ada.Name),
+				handlertest.Type("#password", handlertest.Password+"\r"), handlertest.WaitVisible(".account-name"))
 		}},
 		{"mute a problem for a week, from a mail", func() {
 			s.clicks++
@@ -324,7 +323,7 @@ func TestClicks(t *testing.T) {
 			s.clicks++
 			s.open(problem, "#manual")
 			s.click("#manual a[href$='/fixed']", "#dialog #fix-0")
-			s.do(browsertest.Type("#fix-0", "99"))
+			s.do(handlertest.Type("#fix-0", "99"))
 			s.click("#dialog button.primary", "#flash .flash-done")
 			if fixes := handlertest.ManualStatus(t, site, b.ID).Fixes; len(fixes) != 1 || fixes[0].Version != "99" {
 				t.Errorf("fixed in: got %+v", fixes)
@@ -352,7 +351,7 @@ func TestClicks(t *testing.T) {
 			s.click(".top-nav a[href^='/admin']", "main h1")
 			s.click("a[href='/admin/rules']", ".rule-list")
 			s.click("a[href='/admin/rules/new']", "#rule-form")
-			s.do(browsertest.Type("#rule-name", "Harbour"))
+			s.do(handlertest.Type("#rule-name", "Harbour"))
 			s.click("#rule-form button[value=rehearse]", "#rule-form button[value=save]")
 			s.click("#rule-form button[value=save]", "#flash .flash-done")
 			if n := handlertest.RuleCount(t, site); n != 7 { // the shipped ones, and that of candidates
@@ -423,44 +422,44 @@ func TestDialogInBrowser(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{})
 	ada := site.AddUser(t, crash.RoleTriager)
 	b := site.Save(t, crashtest.Native())
-	ctx := browsertest.Start(t)
-	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
-		browsertest.Type("#username", ada.Name), browsertest.Type("#password", handlertest.Password+"\r"),
-		browsertest.WaitVisible(".account-name"), chromedp.Navigate(site.URL+b.ID.Path()),
-		browsertest.WaitVisible("#status .review-link"))
+	ctx := handlertest.StartBrowser(t)
+	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
+		handlertest.Type("#username", ada.Name), handlertest.Type("#password", handlertest.Password+"\r"),
+		handlertest.WaitVisible(".account-name"), chromedp.Navigate(site.URL+b.ID.Path()),
+		handlertest.WaitVisible("#status .review-link"))
 	focus := func() string {
-		return browsertest.Eval[string](ctx, t, `document.activeElement.id || document.activeElement.className`)
+		return handlertest.Eval[string](ctx, t, `document.activeElement.id || document.activeElement.className`)
 	}
 	// The script gives the focus back when it handles "close", which follows later.
-	browsertest.Eval[bool](ctx, t,
+	handlertest.Eval[bool](ctx, t,
 		`window.closes = 0; document.getElementById("dialog").addEventListener("close", () => window.closes++); true`)
 	for i, tt := range []struct{ opener, key, inside, focus string }{
 		{"review-link", "c", "#review-heading", "review-heading"},
 		{"link-bug-link", "l", "#dialog #bug", "bug"},
 		{"review-link", "?", "#dialog table.keys", "keys-title"},
 	} {
-		browsertest.Eval[bool](ctx, t, `document.querySelector("#status .`+tt.opener+`").focus() ?? true`)
-		browsertest.Do(ctx, t, browsertest.Press(tt.key), browsertest.WaitVisible(tt.inside))
+		handlertest.Eval[bool](ctx, t, `document.querySelector("#status .`+tt.opener+`").focus() ?? true`)
+		handlertest.Do(ctx, t, handlertest.Press(tt.key), handlertest.WaitVisible(tt.inside))
 		if got := focus(); got != tt.focus {
 			t.Errorf("%s: got the focus on %q, want %q", tt.key, got, tt.focus)
 		}
-		if got := browsertest.Eval[bool](ctx, t, `document.getElementById("dialog").matches(":modal")`); !got {
+		if got := handlertest.Eval[bool](ctx, t, `document.getElementById("dialog").matches(":modal")`); !got {
 			t.Errorf("%s: got a dialog that is not modal", tt.key)
 		}
-		browsertest.Do(ctx, t, browsertest.Press("\x1b"), browsertest.WaitHidden(tt.inside),
-			browsertest.Until(fmt.Sprintf("window.closes > %d", i)))
+		handlertest.Do(ctx, t, handlertest.Press("\x1b"), handlertest.WaitHidden(tt.inside),
+			handlertest.Until(fmt.Sprintf("window.closes > %d", i)))
 		if got := focus(); !strings.HasPrefix(got, tt.opener) {
 			t.Errorf("%s, closed: got the focus on %q, want it back on %q", tt.key, got, tt.opener)
 		}
 	}
-	browsertest.Eval[bool](ctx, t, `window.stays = true`)
-	browsertest.Do(ctx, t, browsertest.Click(`button[name=theme][value=dark]`))
-	if got := browsertest.Eval[string](ctx, t,
+	handlertest.Eval[bool](ctx, t, `window.stays = true`)
+	handlertest.Do(ctx, t, handlertest.Click(`button[name=theme][value=dark]`))
+	if got := handlertest.Eval[string](ctx, t,
 		`document.documentElement.dataset.theme + " " + window.stays`); got != "dark true" {
 		t.Errorf("theme: got %q, want dark on the same page", got)
 	}
-	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/"), browsertest.WaitVisible("main"))
-	if got := browsertest.Eval[string](ctx, t,
+	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+"/"), handlertest.WaitVisible("main"))
+	if got := handlertest.Eval[string](ctx, t,
 		`getComputedStyle(document.documentElement).colorScheme`); !strings.Contains(got, "dark") {
 		t.Errorf("next page: got the scheme %q, want dark", got)
 	}

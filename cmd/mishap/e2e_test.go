@@ -25,7 +25,7 @@ import (
 	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/db/problems"
-	"mishap/handlers/browsertest"
+	"mishap/handlers/handlertest"
 	"mishap/tracker/trackertest"
 )
 
@@ -194,7 +194,7 @@ func (in *installation) browser() *browser {
 	t.Helper()
 	b := &browser{t: t, in: in}
 	t.Cleanup(b.watching.Wait) // after the browser has ended
-	b.ctx = browsertest.Start(t)
+	b.ctx = handlertest.StartBrowser(t)
 	b.watch()
 	return b
 }
@@ -203,7 +203,8 @@ func (in *installation) browser() *browser {
 func (b *browser) watch() {
 	b.t.Helper()
 	if _, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{
-		Source: `addEventListener("securitypolicyviolation", e => console.error("CSP: " + e.violatedDirective + " " + e.blockedURI))`,
+		Source: `addEventListener("securitypolicyviolation", e => 
+			console.error("CSP: " + e.violatedDirective + " " + e.blockedURI))`,
 	}); err != nil {
 		b.t.Fatal(err)
 	}
@@ -233,13 +234,13 @@ func (b *browser) watch() {
 // do runs steps.
 func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	browsertest.Do(b.ctx, b.t, steps...)
+	handlertest.Do(b.ctx, b.t, steps...)
 }
 
 // ask runs one step and returns its result.
 func ask[T any](b *browser, step chromedp.Action[T]) T {
 	b.t.Helper()
-	v, err := browsertest.Run(b.ctx, step)
+	v, err := handlertest.Run(b.ctx, step)
 	if err != nil {
 		b.t.Fatalf("browser step: %v", err)
 	}
@@ -265,8 +266,8 @@ func (b *browser) text(selector string) string {
 // until waits for a condition in the page.
 func (b *browser) until(condition string) {
 	b.t.Helper()
-	if _, err := browsertest.Run(b.ctx, browsertest.Until(condition)); err != nil {
-		b.t.Fatalf("%v; the page is\n%s\nconsole: %s", err, browsertest.Page(b.ctx), b.complaints())
+	if _, err := handlertest.Run(b.ctx, handlertest.Until(condition)); err != nil {
+		b.t.Fatalf("%v; the page is\n%s\nconsole: %s", err, handlertest.Page(b.ctx), b.complaints())
 	}
 }
 
@@ -276,10 +277,10 @@ func (b *browser) signIn(name, path string) {
 	b.open("/login?next=" + path)
 	b.until(`document.activeElement.id === "username"`) // else the browser complains that it cannot focus the field
 	b.do(
-		browsertest.Type("#username", name),
-		browsertest.Type("#password", testPassword),
-		browsertest.Click("#sign-in button"),
-		browsertest.WaitVisible(".account form button"),
+		handlertest.Type("#username", name),
+		handlertest.Type("#password", testPassword),
+		handlertest.Click("#sign-in button"),
+		handlertest.WaitVisible(".account form button"),
 	)
 	if got := b.location(); got != path {
 		b.t.Fatalf("after signing in: got %s, want %s", got, path)
@@ -319,10 +320,10 @@ func TestBrowserCreateInPlace(t *testing.T) {
 	in.account("tess", crash.RoleTriager)
 	b := in.browser()
 	b.signIn("tess", "/?period=year")
-	b.do(browsertest.Click(`a[href^="`+id.Path()+`"]`), browsertest.WaitVisible(".create-bug button"))
+	b.do(handlertest.Click(`a[href^="`+id.Path()+`"]`), handlertest.WaitVisible(".create-bug button"))
 	b.do(chromedp.Evaluate[chromedp.Void](`void (window.sameDocument = document)`))
 
-	b.do(browsertest.Click(".create-bug button"))
+	b.do(handlertest.Click(".create-bug button"))
 	b.until(`document.querySelector(".bug-link") !== null`)
 	if !ask(b, chromedp.Evaluate[bool](`window.sameDocument === document`)) {
 		t.Error("after Create: got a reloaded page, want the same one")
@@ -331,7 +332,7 @@ func TestBrowserCreateInPlace(t *testing.T) {
 	if len(bugs) != 1 {
 		t.Fatalf("bugs in the tracker: got %d, want 1", len(bugs))
 	}
-	link := ask(b, browsertest.Attribute(".bug-link", "href"))
+	link := ask(b, handlertest.Attribute(".bug-link", "href"))
 	if want := in.tracker.URL + "/bugs/2100001"; link != want {
 		t.Errorf("link to the bug: got %q, want %q", link, want)
 	}
@@ -342,7 +343,7 @@ func TestBrowserCreateInPlace(t *testing.T) {
 		t.Errorf("console: got %q, want nothing", got)
 	}
 	b.open("/?period=year")
-	b.do(browsertest.WaitVisible(".problems .bug-link"))
+	b.do(handlertest.WaitVisible(".problems .bug-link"))
 }
 
 // TestBrowserCreateWithoutScripts checks that the form files the bug without scripts. The browser
@@ -359,7 +360,7 @@ func TestBrowserCreateWithoutScripts(t *testing.T) {
 		return err
 	}))
 	b.signIn("tess", id.Path())
-	b.do(browsertest.Click(".create-bug button"), browsertest.WaitVisible(".bug-link"))
+	b.do(handlertest.Click(".create-bug button"), handlertest.WaitVisible(".bug-link"))
 	if got := b.location(); got != id.Path() {
 		t.Errorf("after Create: got %s, want %s", got, id.Path())
 	}
@@ -381,26 +382,26 @@ func TestBrowserConnectTracker(t *testing.T) {
 	b := in.browser()
 	b.signIn("ann", "/admin/tracker")
 	b.do(
-		browsertest.Click(`form[action$="/request-token"] button`),
-		browsertest.WaitVisible("#authorize"),
-		browsertest.Click(`form[action$="/access-token"] button`), // before the decision
-		browsertest.WaitVisible("#tracker-problem"),
+		handlertest.Click(`form[action$="/request-token"] button`),
+		handlertest.WaitVisible("#authorize"),
+		handlertest.Click(`form[action$="/access-token"] button`), // before the decision
+		handlertest.WaitVisible("#tracker-problem"),
 	)
 	if got := b.text("#tracker-problem"); !strings.Contains(got, "mishap has not been authorised on the "+
 		"tracker's page yet") {
 		t.Errorf("before the decision: got %q, want a message that nobody has authorised it yet", got)
 	}
-	page := ask(b, browsertest.Attribute("#authorize", "href"))
+	page := ask(b, handlertest.Attribute("#authorize", "href"))
 	if !strings.HasPrefix(page, in.tracker.URL+"/+authorize-token?oauth_token=") {
 		t.Fatalf("address to authorise at: got %q", page)
 	}
 	b.do(
 		chromedp.Navigate(page),
-		browsertest.Click(`button[name="field.actions.WRITE_PUBLIC"]`),
+		handlertest.Click(`button[name="field.actions.WRITE_PUBLIC"]`),
 	)
 	b.until(`document.body.innerText.includes("Almost finished")`)
 	b.open("/admin/tracker")
-	b.do(browsertest.Click(`form[action$="/access-token"] button`), browsertest.WaitVisible(".state-done"))
+	b.do(handlertest.Click(`form[action$="/access-token"] button`), handlertest.WaitVisible(".state-done"))
 	if got := b.text("main"); !strings.Contains(got, "Connected") || !strings.Contains(got, "practice-person") {
 		t.Errorf("after connecting: got %q, want the connection and its account", got)
 	}
@@ -414,7 +415,7 @@ func TestBrowserConnectTracker(t *testing.T) {
 		t.Errorf("configuration file: got %q, want a token in it", doc)
 	}
 	b.open(id.Path())
-	b.do(browsertest.Click(".create-bug button"))
+	b.do(handlertest.Click(".create-bug button"))
 	b.until(`document.querySelector(".bug-link") !== null`)
 }
 
@@ -441,7 +442,7 @@ func TestBrowserBackAndForward(t *testing.T) {
 		return `document.querySelectorAll(".problems tbody tr").length === ` + string(rune('0'+n))
 	}
 	b.until(rows(2))
-	b.do(browsertest.Choose("#release", "Ubuntu 22.04"))
+	b.do(handlertest.Choose("#release", "Ubuntu 22.04"))
 	b.until(rows(1))
 	b.until(`new URLSearchParams(location.search).get("release") === "Ubuntu 22.04"`)
 	b.do(goBack)
@@ -452,9 +453,9 @@ func TestBrowserBackAndForward(t *testing.T) {
 	b.until(`document.querySelector("#release").value === "Ubuntu 22.04"`)
 
 	b.open(id.Path())
-	b.do(browsertest.WaitVisible(".reports-table"))
+	b.do(handlertest.WaitVisible(".reports-table"))
 	first := b.text(".reports-table tbody tr a")
-	b.do(browsertest.Click(`.reports a[href*="after="]`))
+	b.do(handlertest.Click(`.reports a[href*="after="]`))
 	b.until(`location.search.includes("after=") && document.querySelector(".reports-table tbody tr a").innerText !== ` +
 		strconv.Quote(first))
 	b.do(goBack)
@@ -462,7 +463,7 @@ func TestBrowserBackAndForward(t *testing.T) {
 		strconv.Quote(first))
 	b.do(goForward)
 	b.until(`location.search.includes("after=")`)
-	b.do(chromedp.Reload(), browsertest.WaitVisible(".reports-table"))
+	b.do(chromedp.Reload(), handlertest.WaitVisible(".reports-table"))
 	if got := b.complaints(); len(got) > 0 {
 		t.Errorf("console: got %q, want nothing", got)
 	}

@@ -13,7 +13,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
-	"mishap/handlers/browsertest"
 	"mishap/handlers/handlertest"
 	"mishap/tracker/trackertest"
 )
@@ -173,36 +172,36 @@ func TestLinkBugInBrowser(t *testing.T) {
 	ada := site.AddUser(t, crash.RoleTriager)
 	b := site.Save(t, crashtest.Native())
 	number := fmt.Sprint(site.Tracker.Add(trackertest.Bug{Title: "The very <bug>", Package: b.SourcePackage}))
-	ctx := browsertest.Start(t)
-	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
-		browsertest.Type("#username", ada.Name), browsertest.Type("#password", handlertest.Password+"\r"),
-		browsertest.WaitVisible(".account-name"),
-		chromedp.Navigate(site.URL+b.ID.Path()), browsertest.WaitVisible("#bugs .link-bug-link"))
-	browsertest.Eval[bool](ctx, t, `window.stays = true`)
-	browsertest.Do(ctx, t, browsertest.Click("#bugs .link-bug-link"), browsertest.WaitVisible("#dialog #bug"),
-		browsertest.Type("#dialog #bug", "seven\r"), browsertest.WaitVisible("#dialog .error"))
-	if got := browsertest.Eval[string](ctx, t, `document.querySelector("#dialog .error").innerText`); !strings.Contains(
+	ctx := handlertest.StartBrowser(t)
+	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
+		handlertest.Type("#username", ada.Name), handlertest.Type("#password", handlertest.Password+"\r"),
+		handlertest.WaitVisible(".account-name"),
+		chromedp.Navigate(site.URL+b.ID.Path()), handlertest.WaitVisible("#bugs .link-bug-link"))
+	handlertest.Eval[bool](ctx, t, `window.stays = true`)
+	handlertest.Do(ctx, t, handlertest.Click("#bugs .link-bug-link"), handlertest.WaitVisible("#dialog #bug"),
+		handlertest.Type("#dialog #bug", "seven\r"), handlertest.WaitVisible("#dialog .error"))
+	if got := handlertest.Eval[string](ctx, t, `document.querySelector("#dialog .error").innerText`); !strings.Contains(
 		got, "neither a bug number") {
 		t.Errorf("not a number: got %q", got)
 	}
-	browsertest.Eval[bool](ctx, t, `document.querySelector("#dialog #bug").value = ""; true`)
-	browsertest.Do(ctx, t, browsertest.Type("#dialog #bug", number+"\r"), browsertest.WaitVisible(".found-bug button"))
-	if got := browsertest.Eval[string](ctx, t, `document.querySelector(".found-bug").innerText`); !strings.Contains(got,
+	handlertest.Eval[bool](ctx, t, `document.querySelector("#dialog #bug").value = ""; true`)
+	handlertest.Do(ctx, t, handlertest.Type("#dialog #bug", number+"\r"), handlertest.WaitVisible(".found-bug button"))
+	if got := handlertest.Eval[string](ctx, t, `document.querySelector(".found-bug").innerText`); !strings.Contains(got,
 		"The very <bug>") {
 		t.Errorf("found: got %q, want its title", got)
 	}
-	browsertest.Do(ctx, t, browsertest.Click(".found-bug button"), browsertest.WaitVisible("#bugs .bug-list"),
-		browsertest.WaitVisible("#flash .flash-done"))
-	if got := browsertest.Eval[string](ctx, t, `document.querySelector("#bugs a.bug-link").innerText`); got != number {
+	handlertest.Do(ctx, t, handlertest.Click(".found-bug button"), handlertest.WaitVisible("#bugs .bug-list"),
+		handlertest.WaitVisible("#flash .flash-done"))
+	if got := handlertest.Eval[string](ctx, t, `document.querySelector("#bugs a.bug-link").innerText`); got != number {
 		t.Errorf("linked: got %q, want %s", got, number)
 	}
-	browsertest.Do(ctx, t, browsertest.Click("#bugs .bug-list button"), browsertest.WaitVisible("#flash .flash-done "+
-		"form button"), browsertest.WaitAbsent("#bugs a.bug-link"))
-	if !browsertest.Eval[bool](ctx, t, `window.stays === true`) {
+	handlertest.Do(ctx, t, handlertest.Click("#bugs .bug-list button"), handlertest.WaitVisible("#flash .flash-done "+
+		"form button"), handlertest.WaitAbsent("#bugs a.bug-link"))
+	if !handlertest.Eval[bool](ctx, t, `window.stays === true`) {
 		t.Error("the page was reloaded, want it to stay")
 	}
-	browsertest.Do(ctx, t, browsertest.Click("#flash .flash-done form button"),
-		browsertest.WaitVisible("#bugs a.bug-link"))
+	handlertest.Do(ctx, t, handlertest.Click("#flash .flash-done form button"),
+		handlertest.WaitVisible("#bugs a.bug-link"))
 	if got := site.Bucket(t, b.ID); fmt.Sprint(got.Bug.Number) != number || got.Bug.How != crash.Linked {
 		t.Errorf("undone: got %+v, want %s linked", got.Bug, number)
 	}

@@ -17,7 +17,6 @@ import (
 	"mishap/crash/grouping"
 	"mishap/crash/intake"
 	"mishap/db/dbtest"
-	"mishap/handlers/browsertest"
 	"mishap/handlers/handlertest"
 )
 
@@ -376,18 +375,18 @@ func TestStatusInBrowser(t *testing.T) {
 		return site.Save(t, crashtest.Native(crashtest.Process(n+100), crashtest.At(now), crashtest.Set("DuplicateSignature",
 			b.Signature)))
 	}
-	ctx := browsertest.Start(t)
-	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
-		browsertest.Type("#username", ada.Name), browsertest.Type("#password", handlertest.Password+"\r"),
-		browsertest.WaitVisible(".account-name"))
+	ctx := handlertest.StartBrowser(t)
+	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
+		handlertest.Type("#username", ada.Name), handlertest.Type("#password", handlertest.Password+"\r"),
+		handlertest.WaitVisible(".account-name"))
 	open := func(path, wait string) {
 		t.Helper()
-		browsertest.Do(ctx, t, chromedp.Navigate(site.URL+path), browsertest.WaitVisible(wait))
-		browsertest.Eval[bool](ctx, t, `window.stays = true`)
+		handlertest.Do(ctx, t, chromedp.Navigate(site.URL+path), handlertest.WaitVisible(wait))
+		handlertest.Eval[bool](ctx, t, `window.stays = true`)
 	}
 	wantStatus := func(step string, has, hasNot []string) {
 		t.Helper()
-		text := browsertest.Eval[string](ctx, t, `document.querySelector("#status").innerText`)
+		text := handlertest.Eval[string](ctx, t, `document.querySelector("#status").innerText`)
 		for _, want := range has {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s: got the status %q, want %q in it", step, text, want)
@@ -398,8 +397,8 @@ func TestStatusInBrowser(t *testing.T) {
 				t.Errorf("%s: got the status %q, want no %q in it", step, text, stale)
 			}
 		}
-		if n := browsertest.Eval[int](ctx, t, `document.querySelectorAll("#status").length`); n != 1 ||
-			!browsertest.Eval[bool](ctx, t, `window.stays === true`) {
+		if n := handlertest.Eval[int](ctx, t, `document.querySelectorAll("#status").length`); n != 1 ||
+			!handlertest.Eval[bool](ctx, t, `window.stays === true`) {
 			t.Errorf("%s: got %d elements with the status, want one, without a reload", step, n)
 		}
 	}
@@ -409,30 +408,30 @@ func TestStatusInBrowser(t *testing.T) {
 	created := problem(1, "created")
 	open(created.ID.Path(), "#status .create-bug button")
 	wantStatus("at first", before, nil)
-	browsertest.Do(ctx, t, browsertest.Click("#status .create-bug button"), browsertest.WaitVisible("#status a.bug-link"))
+	handlertest.Do(ctx, t, handlertest.Click("#status .create-bug button"), handlertest.WaitVisible("#status a.bug-link"))
 	wantStatus("created", after, before)
-	browsertest.Do(ctx, t, browsertest.Click("#status .bug-list button"),
-		browsertest.WaitVisible("#status .create-bug button"))
+	handlertest.Do(ctx, t, handlertest.Click("#status .bug-list button"),
+		handlertest.WaitVisible("#status .create-bug button"))
 	wantStatus("unlinked", before, after)
-	browsertest.Do(ctx, t, browsertest.Click("#notes summary"),
-		browsertest.Until(`document.activeElement.id === "new-note"`))
+	handlertest.Do(ctx, t, handlertest.Click("#notes summary"),
+		handlertest.Until(`document.activeElement.id === "new-note"`))
 
 	reviewed := problem(2, "reviewed")
 	open(reviewed.ID.Path(), "#status .review-link")
 	for _, key := range []string{press("c", false), press("C", false)} { // the second with Caps Lock
-		browsertest.Eval[bool](ctx, t, key)
-		browsertest.Do(ctx, t, browsertest.WaitVisible("#review-heading"))
+		handlertest.Eval[bool](ctx, t, key)
+		handlertest.Do(ctx, t, handlertest.WaitVisible("#review-heading"))
 	}
 	if n := len(site.Tracker.Bugs()); n != 1 {
 		t.Errorf("c: got %d bugs, want no new one", n)
 	}
-	browsertest.Do(ctx, t, browsertest.Click(`#dialog button[value=file]`), browsertest.WaitVisible("#status a.bug-link"))
+	handlertest.Do(ctx, t, handlertest.Click(`#dialog button[value=file]`), handlertest.WaitVisible("#status a.bug-link"))
 	wantStatus("filed", after, before)
 
 	pressed := problem(3, "pressed")
 	open(pressed.ID.Path(), "#status .create-bug button")
-	browsertest.Eval[bool](ctx, t, press("C", true))
-	browsertest.Do(ctx, t, browsertest.WaitVisible("#status a.bug-link"))
+	handlertest.Eval[bool](ctx, t, press("C", true))
+	handlertest.Do(ctx, t, handlertest.WaitVisible("#status a.bug-link"))
 	wantStatus("pressed", after, before)
 	if n := len(site.Tracker.Bugs()); n != 3 {
 		t.Errorf("got %d bugs, want one for each problem", n)
@@ -445,15 +444,15 @@ func TestCopiesOfACellInBrowser(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience})
 	ada := site.AddUser(t, crash.RoleTriager)
 	b := site.Save(t, crashtest.Native(crashtest.At(time.Now().UTC())))
-	ctx := browsertest.Start(t)
+	ctx := handlertest.StartBrowser(t)
 	cell := "#bug-" + b.ID.String()
-	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
-		browsertest.Type("#username", ada.Name), browsertest.Type("#password", handlertest.Password+"\r"),
-		browsertest.WaitVisible(".account-name"),
-		chromedp.Navigate(site.URL+"/release/Ubuntu%2024.04"), browsertest.WaitVisible(cell+" button"),
-		browsertest.WaitVisible(cell+"-new button"),
-		browsertest.Click(cell+"-new button"), browsertest.WaitVisible(cell+"-new a.bug-link"),
-		browsertest.WaitVisible(cell+" a.bug-link"))
+	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
+		handlertest.Type("#username", ada.Name), handlertest.Type("#password", handlertest.Password+"\r"),
+		handlertest.WaitVisible(".account-name"),
+		chromedp.Navigate(site.URL+"/release/Ubuntu%2024.04"), handlertest.WaitVisible(cell+" button"),
+		handlertest.WaitVisible(cell+"-new button"),
+		handlertest.Click(cell+"-new button"), handlertest.WaitVisible(cell+"-new a.bug-link"),
+		handlertest.WaitVisible(cell+" a.bug-link"))
 	if n := len(site.Tracker.Bugs()); n != 1 {
 		t.Errorf("got %d bugs, want 1", n)
 	}

@@ -14,7 +14,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
-	"mishap/handlers/browsertest"
 	"mishap/handlers/handlertest"
 )
 
@@ -142,24 +141,24 @@ func TestSearchKeys(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{})
 	b := site.Save(t, crashtest.Native())
 	site.Save(t, crashtest.Python())
-	ctx := browsertest.Start(t)
-	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/"), browsertest.WaitVisible("#q"),
-		browsertest.Press("/"), browsertest.WaitVisible("#q:focus"))
-	browsertest.Do(ctx, t, browsertest.Type("#q", "package:tide"),
-		browsertest.WaitPresent(`#search-offers option[value="package:tidewatch"]`),
-		browsertest.Type("#q", "watch\r"), browsertest.WaitVisible(`table.problems a[href^="`+b.ID.Path()+`"]`))
-	browsertest.Eval[bool](ctx, t, `document.activeElement.blur() ?? true`)
-	browsertest.Do(ctx, t, browsertest.Press("j"), browsertest.WaitVisible("tr.current"), browsertest.Press("o"),
-		browsertest.WaitVisible("#bugs"))
-	if got := browsertest.Eval[string](ctx, t, "location.pathname"); got != b.ID.Path() {
+	ctx := handlertest.StartBrowser(t)
+	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+"/"), handlertest.WaitVisible("#q"),
+		handlertest.Press("/"), handlertest.WaitVisible("#q:focus"))
+	handlertest.Do(ctx, t, handlertest.Type("#q", "package:tide"),
+		handlertest.WaitPresent(`#search-offers option[value="package:tidewatch"]`),
+		handlertest.Type("#q", "watch\r"), handlertest.WaitVisible(`table.problems a[href^="`+b.ID.Path()+`"]`))
+	handlertest.Eval[bool](ctx, t, `document.activeElement.blur() ?? true`)
+	handlertest.Do(ctx, t, handlertest.Press("j"), handlertest.WaitVisible("tr.current"), handlertest.Press("o"),
+		handlertest.WaitVisible("#bugs"))
+	if got := handlertest.Eval[string](ctx, t, "location.pathname"); got != b.ID.Path() {
 		t.Errorf("got %s, want %s", got, b.ID.Path())
 	}
 	help := "dialog[open] table.keys" // opens in place every time
-	browsertest.Do(ctx, t, browsertest.Press("?"), browsertest.WaitVisible(help), browsertest.Press("?"),
-		browsertest.WaitHidden("table.keys"),
-		browsertest.Press("?"), browsertest.WaitVisible(help), browsertest.Click("dialog button"),
-		browsertest.WaitHidden("table.keys"))
-	if got := browsertest.Eval[string](ctx, t, "location.pathname"); got != b.ID.Path() {
+	handlertest.Do(ctx, t, handlertest.Press("?"), handlertest.WaitVisible(help), handlertest.Press("?"),
+		handlertest.WaitHidden("table.keys"),
+		handlertest.Press("?"), handlertest.WaitVisible(help), handlertest.Click("dialog button"),
+		handlertest.WaitHidden("table.keys"))
+	if got := handlertest.Eval[string](ctx, t, "location.pathname"); got != b.ID.Path() {
 		t.Errorf("help: got %s, want still %s", got, b.ID.Path())
 	}
 }

@@ -13,7 +13,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
-	"mishap/handlers/browsertest"
 	"mishap/handlers/handlertest"
 )
 
@@ -433,7 +432,7 @@ func TestMuteInBrowser(t *testing.T) {
 	ada := site.AddUser(t, crash.RoleTriager)
 	b := site.Save(t, crashtest.Native())
 	second := site.Save(t, crashtest.Python())
-	ctx := browsertest.Start(t)
+	ctx := handlertest.StartBrowser(t)
 	const row = "table.problems tbody tr"
 	unmute := func(id crash.BucketID) {
 		t.Helper()
@@ -445,76 +444,76 @@ func TestMuteInBrowser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
-		browsertest.Type("#username", ada.Name), browsertest.Type("#password", handlertest.Password+"\r"),
-		browsertest.WaitVisible(".account-name"))
+	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
+		handlertest.Type("#username", ada.Name), handlertest.Type("#password", handlertest.Password+"\r"),
+		handlertest.WaitVisible(".account-name"))
 
 	// On the page: two clicks, in place. Then the key, a mistake, and Unmute.
-	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+b.ID.Path()), browsertest.WaitVisible("#manual a"))
-	browsertest.Eval[bool](ctx, t, `window.stays = true`)
-	browsertest.Do(ctx, t, browsertest.Click("#manual a[href$='/mute']"), browsertest.WaitVisible("#dialog .presets"),
-		browsertest.Click("#dialog .presets button"), browsertest.WaitVisible("#manual .manual-line .state"),
-		browsertest.WaitAbsent("#dialog[open]"), browsertest.WaitVisible("#flash form button"))
+	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+b.ID.Path()), handlertest.WaitVisible("#manual a"))
+	handlertest.Eval[bool](ctx, t, `window.stays = true`)
+	handlertest.Do(ctx, t, handlertest.Click("#manual a[href$='/mute']"), handlertest.WaitVisible("#dialog .presets"),
+		handlertest.Click("#dialog .presets button"), handlertest.WaitVisible("#manual .manual-line .state"),
+		handlertest.WaitAbsent("#dialog[open]"), handlertest.WaitVisible("#flash form button"))
 	if until := handlertest.ManualStatus(t, site, b.ID).Muted.Until; until.Date.IsZero() {
 		t.Errorf("got a mute %s, want for a week", until)
 	}
-	browsertest.Do(ctx, t, browsertest.Click("#manual .manual-line button"),
-		browsertest.WaitAbsent("#manual .manual-line"),
-		browsertest.Press("m"), browsertest.WaitVisible("#dialog .presets"),
-		browsertest.Click("#dialog .mute-other summary"),
-		browsertest.Type("#mute-reports", "many\r"), browsertest.WaitVisible("#dialog .error"))
-	browsertest.Eval[bool](ctx, t, `document.querySelector("#mute-reports").value = ""; true`)
-	browsertest.Do(ctx, t, browsertest.Type("#mute-reports", "50\r"), browsertest.WaitAbsent("#dialog[open]"),
-		browsertest.WaitVisible("#manual .manual-line"))
+	handlertest.Do(ctx, t, handlertest.Click("#manual .manual-line button"),
+		handlertest.WaitAbsent("#manual .manual-line"),
+		handlertest.Press("m"), handlertest.WaitVisible("#dialog .presets"),
+		handlertest.Click("#dialog .mute-other summary"),
+		handlertest.Type("#mute-reports", "many\r"), handlertest.WaitVisible("#dialog .error"))
+	handlertest.Eval[bool](ctx, t, `document.querySelector("#mute-reports").value = ""; true`)
+	handlertest.Do(ctx, t, handlertest.Type("#mute-reports", "50\r"), handlertest.WaitAbsent("#dialog[open]"),
+		handlertest.WaitVisible("#manual .manual-line"))
 	if until := handlertest.ManualStatus(t, site, b.ID).Muted.Until; until != (crash.MuteUntil{Reports: 50}) {
 		t.Errorf("got a mute %s, want until 50 more reports", until)
 	}
-	browsertest.Do(ctx, t, browsertest.Press("f"), browsertest.WaitVisible("#dialog #fix-0"),
-		browsertest.Type("#fix-0", "99\r"),
-		browsertest.WaitAbsent("#dialog[open]"),
-		browsertest.Until(`document.querySelectorAll("#manual .manual-line").length === 2`))
-	if !browsertest.Eval[bool](ctx, t, `window.stays === true`) {
+	handlertest.Do(ctx, t, handlertest.Press("f"), handlertest.WaitVisible("#dialog #fix-0"),
+		handlertest.Type("#fix-0", "99\r"),
+		handlertest.WaitAbsent("#dialog[open]"),
+		handlertest.Until(`document.querySelectorAll("#manual .manual-line").length === 2`))
+	if !handlertest.Eval[bool](ctx, t, `window.stays === true`) {
 		t.Error("the page was reloaded, want it to stay")
 	}
 	unmute(b.ID)
 
 	// In a list: m and Enter mute the current row, which stays but is marked.
-	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/?period=year&sort=package"),
-		browsertest.WaitVisible(row+" .select input"))
-	browsertest.Eval[bool](ctx, t, `window.stays = true`)
-	browsertest.Do(ctx, t, browsertest.Press("j"), browsertest.Press("m"),
-		browsertest.WaitVisible("#dialog .presets"), browsertest.Press("\r"),
-		browsertest.WaitAbsent("#dialog[open]"), browsertest.WaitVisible(row+" [data-muted]"),
-		browsertest.WaitVisible("#flash form button"))
-	if got := browsertest.Eval[int](ctx, t, `document.querySelectorAll("[data-muted]").length`); got != 1 {
+	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+"/?period=year&sort=package"),
+		handlertest.WaitVisible(row+" .select input"))
+	handlertest.Eval[bool](ctx, t, `window.stays = true`)
+	handlertest.Do(ctx, t, handlertest.Press("j"), handlertest.Press("m"),
+		handlertest.WaitVisible("#dialog .presets"), handlertest.Press("\r"),
+		handlertest.WaitAbsent("#dialog[open]"), handlertest.WaitVisible(row+" [data-muted]"),
+		handlertest.WaitVisible("#flash form button"))
+	if got := handlertest.Eval[int](ctx, t, `document.querySelectorAll("[data-muted]").length`); got != 1 {
 		t.Errorf("got %d muted rows, want 1", got)
 	}
 
 	// Two clicks in the menu of the other row.
-	browsertest.Do(ctx, t, browsertest.Click(row+":not(:has([data-muted])) a.row-menu"),
-		browsertest.WaitVisible("#row-menu button"),
-		browsertest.Click("#row-menu button"), browsertest.Until(`document.querySelectorAll("[data-muted]").length === 2`))
-	if !browsertest.Eval[bool](ctx, t, `window.stays === true`) {
+	handlertest.Do(ctx, t, handlertest.Click(row+":not(:has([data-muted])) a.row-menu"),
+		handlertest.WaitVisible("#row-menu button"),
+		handlertest.Click("#row-menu button"), handlertest.Until(`document.querySelectorAll("[data-muted]").length === 2`))
+	if !handlertest.Eval[bool](ctx, t, `window.stays === true`) {
 		t.Error("the list was reloaded, want it to stay")
 	}
 	unmute(b.ID)
 	unmute(second.ID)
 
 	// Selected rows together, by key, with a page that asks.
-	browsertest.Do(ctx, t, chromedp.Navigate(site.URL+"/?period=year"), browsertest.WaitVisible("#select-all"),
-		browsertest.Click("#select-all"), browsertest.Press("m"), browsertest.WaitVisible(".presets"),
-		browsertest.Click(".presets button[value=newer]"), browsertest.WaitVisible(".hidden-muted"),
-		browsertest.WaitAbsent(row))
+	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+"/?period=year"), handlertest.WaitVisible("#select-all"),
+		handlertest.Click("#select-all"), handlertest.Press("m"), handlertest.WaitVisible(".presets"),
+		handlertest.Click(".presets button[value=newer]"), handlertest.WaitVisible(".hidden-muted"),
+		handlertest.WaitAbsent(row))
 	for _, id := range []crash.BucketID{b.ID, second.ID} {
 		if m := handlertest.ManualStatus(t, site, id).Muted; m == nil || !m.Until.Newer {
 			t.Errorf("%s: got %+v, want muted until the next version", id, m)
 		}
 	}
-	browsertest.Do(ctx, t, browsertest.Click("#flash form button"), browsertest.WaitVisible(row))
+	handlertest.Do(ctx, t, handlertest.Click("#flash form button"), handlertest.WaitVisible(row))
 
 	// The same for the version with the fix.
-	browsertest.Do(ctx, t, browsertest.Click("#select-all"), browsertest.Press("f"), browsertest.WaitVisible("#fix-0"),
-		browsertest.Type("#fix-0", "99\r"), browsertest.WaitVisible("#flash form button"), browsertest.WaitVisible(row))
+	handlertest.Do(ctx, t, handlertest.Click("#select-all"), handlertest.Press("f"), handlertest.WaitVisible("#fix-0"),
+		handlertest.Type("#fix-0", "99\r"), handlertest.WaitVisible("#flash form button"), handlertest.WaitVisible(row))
 	for _, id := range []crash.BucketID{b.ID, second.ID} {
 		if m := handlertest.ManualStatus(t, site, id); !slices.ContainsFunc(m.Fixes,
 			func(f crash.ManualFix) bool { return f.Version == "99" }) {

@@ -12,7 +12,6 @@ import (
 	"mishap/crash/stats"
 	"mishap/views/layout"
 	"mishap/views/problems"
-	"mishap/views/viewstest"
 )
 
 func day(month time.Month, d int) time.Time { return time.Date(2026, month, d, 0, 0, 0, 0, time.UTC) }
@@ -70,7 +69,7 @@ func TestWeeks(t *testing.T) {
 			t.Errorf("bar %d (-want +got):\n%s", i, diff)
 		}
 	}
-	doc := parse(t, viewstest.Render(t, problems.ChartPart(c, viewstest.Now)))
+	doc := parse(t, render(t, problems.ChartPart(c, now)))
 	for selector, want := range map[string]string{
 		"#chart-title":                        "Reports per week",
 		".chart-plot rect:last-of-type title": "Week from 15 Nov: 24 reports (24.04: 8, 22.04: 16)",
@@ -111,10 +110,10 @@ func TestChartSpan(t *testing.T) {
 
 func TestChartPart(t *testing.T) {
 	t.Parallel()
-	text := viewstest.Render(t, problems.ChartPart(problems.NewChart([]crash.DayCount{
+	text := render(t, problems.ChartPart(problems.NewChart([]crash.DayCount{
 		{Day: day(11, 19), Release: "Ubuntu 22.04", Reports: 25}, {Day: day(11, 19), Release: "Ubuntu 24.04", Reports: 75},
 		{Day: day(11, 21), Release: "Ubuntu 24.04", Reports: 1},
-	}, crash.BuiltInReleases(), day(11, 18), day(11, 21)), viewstest.Now))
+	}, crash.BuiltInReleases(), day(11, 18), day(11, 21)), now))
 	doc := parse(t, text)
 	if got, want := doc.Find(".chart-plot").AttrOr("viewBox", ""), "0 0 40 1000"; got != want {
 		t.Errorf("viewBox: got %q, want %q", got, want)
@@ -173,7 +172,7 @@ func TestRateChart(t *testing.T) {
 	if a, b := c.Lines[0].Label, c.Lines[1].Label; a != 62 || b != 92 {
 		t.Errorf("labels: got %d and %d, want them at the ends of the lines", a, b)
 	}
-	doc := parse(t, viewstest.Render(t, problems.RatePart(c)))
+	doc := parse(t, render(t, problems.RatePart(c)))
 	if got := doc.Find("tbody tr").Length(); got != 3 {
 		t.Errorf("days in the table: got %d, want 3", got)
 	}
@@ -230,7 +229,7 @@ func TestRateChartFewReports(t *testing.T) {
 	if resolute.Raw.Sure != "" || noble.Raw.Few != "" || jammy.Mean != (problems.RatePath{}) {
 		t.Errorf("got %+v, %+v, %+v; want dashes only, no dash, nothing within the plot", resolute.Raw, noble.Raw, jammy.Mean)
 	}
-	doc := parse(t, viewstest.Render(t, problems.RatePart(c)))
+	doc := parse(t, render(t, problems.RatePart(c)))
 	if got, want := rows(doc, "tbody tr")[0], "2026-05-20 0.090* 0.10 500.00"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

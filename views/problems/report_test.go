@@ -10,7 +10,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/privacy"
 	"mishap/views/problems"
-	"mishap/views/viewstest"
 )
 
 func TestFieldGroups(t *testing.T) {
@@ -105,7 +104,7 @@ func TestMachineStory(t *testing.T) {
 	}
 	story := problems.NewMachineStory(rows, false, now)
 	doc := parse(t,
-		viewstest.Render(t,
+		render(t,
 			problems.System(problems.SystemPage{System: "m", Story: &story, Reports: problems.ReportList{ID: "reports",
 				Now: now}})))
 	got := collapse(doc.Find(".lanes tbody tr").First().Text())

@@ -8,7 +8,6 @@ import (
 	"mishap/crash"
 	"mishap/views/layout"
 	"mishap/views/problems"
-	"mishap/views/viewstest"
 )
 
 func TestStackSaysWhatItOmits(t *testing.T) {
@@ -27,9 +26,9 @@ func TestStackSaysWhatItOmits(t *testing.T) {
 	report := crash.StoredReport{Fields: crash.Fields{"Stacktrace": stack(32), "ThreadStacktrace": threads.String()}}
 	page := problems.ProblemPage{
 		Shell: layout.Shell{User: crash.User{ID: 1, Role: crash.RoleViewer},
-			Now: viewstest.Now}, Stack: problems.NewStack(report),
+			Now: now}, Stack: problems.NewStack(report),
 	}
-	doc := parse(t, viewstest.Render(t, problems.Problem(page)))
+	doc := parse(t, render(t, problems.Problem(page)))
 	if got := doc.Find(".stack > .scroll tbody tr").Length(); got != 20 {
 		t.Errorf("visible frames: got %d, want 20", got)
 	}
@@ -50,7 +49,7 @@ func TestStackSaysWhatItOmits(t *testing.T) {
 
 func TestEmptyStack(t *testing.T) {
 	t.Parallel()
-	signedIn := layout.Shell{User: crash.User{ID: 1, Role: crash.RoleViewer}, Now: viewstest.Now}
+	signedIn := layout.Shell{User: crash.User{ID: 1, Role: crash.RoleViewer}, Now: now}
 	for want, page := range map[string]problems.ProblemPage{
 		"Reports of this problem are no longer stored.": {Shell: signedIn},
 		"The reports of this problem have no stack, traceback or other readable text.": {Shell: signedIn,
@@ -58,7 +57,7 @@ func TestEmptyStack(t *testing.T) {
 		"Sign in to see the stack.": {
 			Shell: layout.Shell{Path: "/problem/x"}},
 	} {
-		doc := parse(t, viewstest.Render(t, problems.Problem(page)))
+		doc := parse(t, render(t, problems.Problem(page)))
 		if got := strings.Join(strings.Fields(doc.Find(".stack").Text()), " "); !strings.Contains(got, want) {
 			t.Errorf("stack: got %q, want %q", got, want)
 		}

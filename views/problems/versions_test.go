@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/PuerkitoBio/goquery"
+	"github.com/a-h/templ"
 	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
 	"mishap/crash/stats"
 	"mishap/views/problems"
-	"mishap/views/viewstest"
 )
 
 func TestVersionTable(t *testing.T) {
@@ -23,7 +23,7 @@ func TestVersionTable(t *testing.T) {
 		{Version: "1.0-1", Release: "", Reports: 40},
 		{Version: "", Release: "Ubuntu 24.04", Reports: 7},
 	})
-	doc := parse(t, viewstest.Render(t, problems.VersionsPart(table)))
+	doc := parse(t, render(t, problems.VersionsPart(table)))
 	want := []string{
 		"Version Ubuntu Others All",
 		"24.04 9.10 unknown release",
@@ -57,7 +57,7 @@ func TestVersionTableMarks(t *testing.T) {
 		{Release: "Ubuntu 24.04", Version: "1.5-4", Reports: 13, Week: 11, Last: now},
 	}, stats.ByRelease(inUse), now)
 	facts := problems.VersionFacts{Story: stats.NewVersionStory(seen, inUse), Known: inUse, Status: status, Now: now}
-	doc := parse(t, viewstest.Render(t, problems.VersionsPart(facts.Table())))
+	doc := parse(t, render(t, problems.VersionsPart(facts.Table())))
 	want := []string{
 		"Version Ubuntu Debian All", "24.04 sid",
 		"1.5-4 highest 11 · 11", "1.5-3 first 2 · 2",
@@ -82,7 +82,7 @@ func TestVersionTableFolds(t *testing.T) {
 		crash.VersionCount{Version: "1.4-1", Release: "Ubuntu 26.04", Reports: 1},
 		crash.VersionCount{Version: "1.4-1", Release: "Ubuntu 24.04", Reports: 1})
 	table := problems.NewVersionTable(seen)
-	doc := parse(t, viewstest.Render(t, problems.VersionsPart(table)))
+	doc := parse(t, render(t, problems.VersionsPart(table)))
 	shown := rows(doc, "tbody tr")
 	if len(shown) != 15 || shown[0] != "2.30-1 highest 2 · · 2" || shown[12] != "2.18-1 2 · · 2" ||
 		shown[13] != "1.5-1 highest · 5 · 5" || shown[14] != "1.8-1 · · 1 1" {
@@ -101,7 +101,7 @@ func TestVersionTableFolds(t *testing.T) {
 		}
 	}
 	table.Whole = true
-	doc = parse(t, viewstest.Render(t, problems.VersionsPart(table)))
+	doc = parse(t, render(t, problems.VersionsPart(table)))
 	if got := rows(doc, "tbody tr"); len(got) != 24 || got[20] != "1.4-1 first in 26.04 and 24.04 1 1 · 2" {
 		t.Errorf("got %d rows, want 24, among them one with marks of two releases:\n%s", len(got), strings.Join(got, "\n"))
 	}
@@ -110,12 +110,24 @@ func TestVersionTableFolds(t *testing.T) {
 func TestVersionTableOfOneVersion(t *testing.T) {
 	t.Parallel()
 	doc := parse(t,
-		viewstest.Render(t,
+		render(t,
 			problems.VersionsPart(problems.NewVersionTable([]crash.VersionCount{{Version: "1", Release: "Ubuntu 24.04",
 				Reports: 1}}))))
 	if diff := cmp.Diff([]string{"Version 24.04 All", "1 1 1"}, rows(doc, "tr")); diff != "" {
 		t.Errorf("rows without marks and without a sum (-want +got):\n%s", diff)
 	}
+}
+
+// now is the time at which tests render.
+var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func render(t *testing.T, c templ.Component) string {
+	t.Helper()
+	var b strings.Builder
+	if err := c.Render(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }
 
 // parse parses the HTML of a component.

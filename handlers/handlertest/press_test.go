@@ -1,4 +1,4 @@
-package browsertest_test
+package handlertest_test
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"mishap/handlers/browsertest"
+	"mishap/handlers/handlertest"
 )
 
 // TestPress checks that a key that a script handles types nothing, even into a field that has the focus at
@@ -30,10 +30,10 @@ func TestPress(t *testing.T) {
 			});</script>`)
 	}))
 	t.Cleanup(site.Close)
-	ctx := browsertest.Start(t)
-	browsertest.Do(ctx, t, chromedp.Navigate(site.URL), browsertest.WaitVisible("#field"), browsertest.Press("a"),
-		browsertest.Press("Ab-c\r"))
-	if got := browsertest.Eval[string](ctx, t, "field.value"); got != "Ab-c sent" {
+	ctx := handlertest.StartBrowser(t)
+	handlertest.Do(ctx, t, chromedp.Navigate(site.URL), handlertest.WaitVisible("#field"), handlertest.Press("a"),
+		handlertest.Press("Ab-c\r"))
+	if got := handlertest.Eval[string](ctx, t, "field.value"); got != "Ab-c sent" {
 		t.Errorf("got %q, want the keys after the first one", got)
 	}
 }

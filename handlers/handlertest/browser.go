@@ -1,10 +1,4 @@
-// Package browsertest drives a headless Chromium in tests.
-//
-// Its actions find elements with scripts in the page. chromedp's own actions read a tree of nodes
-// that its event loop changes at the same time, and some of them without its lock, which the race
-// detector reports against whatever test runs. Tests use chromedp directly only for what touches no
-// nodes: Navigate, Evaluate and protocol calls.
-package browsertest
+package handlertest
 
 import (
 	"context"
@@ -23,13 +17,18 @@ import (
 	"mishap/crash/sizetest"
 )
 
-// StepTime limits one step in the browser. A step that works takes moments. The limit only makes a
+// stepTime limits one step in the browser. A step that works takes moments. The limit only makes a
 // step that never ends fail with a description of the page, however slow the machine is.
-const StepTime = 5 * time.Minute
+const stepTime = 5 * time.Minute
 
-// Start starts Chromium with a fresh profile and returns the context of its tab. Both end with the
-// test.
-func Start(t testing.TB, options ...chromedp.ExecAllocatorOption) context.Context {
+// StartBrowser starts a headless Chromium with a fresh profile and returns the context of its tab. Both
+// end with the test.
+//
+// The actions below find elements with scripts in the page. chromedp's own actions read a tree of nodes
+// that its event loop changes at the same time, and some of them without its lock, which the race
+// detector reports against whatever test runs. Tests use chromedp directly only for what touches no
+// nodes: Navigate, Evaluate and protocol calls.
+func StartBrowser(t testing.TB, options ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
 	sizetest.Needs(t, "Chromium")
 	all := append(chromedp.DefaultExecAllocatorOptions[:],
@@ -37,7 +36,7 @@ func Start(t testing.TB, options ...chromedp.ExecAllocatorOption) context.Contex
 		chromedp.WindowSize(1280, 900), chromedp.Flag("disable-dev-shm-usage", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("no-proxy-server", true), chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"),
-		chromedp.WSURLReadTimeout(StepTime))
+		chromedp.WSURLReadTimeout(stepTime))
 	if os.Geteuid() == 0 {
 		all = append(all, chromedp.NoSandbox)
 	}
@@ -65,7 +64,7 @@ func program(t testing.TB) string {
 	return ""
 }
 
-// Do runs steps, each within StepTime. It fails the test at the first error and shows the page.
+// Do runs steps, each within stepTime. It fails the test at the first error and shows the page.
 func Do(ctx context.Context, t testing.TB, steps ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
 	for i, step := range steps {
@@ -75,9 +74,9 @@ func Do(ctx context.Context, t testing.TB, steps ...chromedp.Action[chromedp.Voi
 	}
 }
 
-// Run runs one action within StepTime.
+// Run runs one action within stepTime.
 func Run[T any](ctx context.Context, action chromedp.Action[T]) (T, error) {
-	ctx, cancel := context.WithTimeout(ctx, StepTime)
+	ctx, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
 	return chromedp.Run(ctx, action)
 }
@@ -134,11 +133,11 @@ func WaitAbsent(selector string) chromedp.Action[chromedp.Void] {
 
 // Click clicks the first visible element that matches the CSS selector, once nothing covers it.
 func Click(selector string) chromedp.Action[chromedp.Void] {
-	return ClickTimes(selector, 1)
+	return clickTimes(selector, 1)
 }
 
-// ClickTimes clicks n times in quick succession, as a double click does.
-func ClickTimes(selector string, n int) chromedp.Action[chromedp.Void] {
+// clickTimes clicks n times in quick succession, as a double click does.
+func clickTimes(selector string, n int) chromedp.Action[chromedp.Void] {
 	return func(ctx context.Context, t *chromedp.Target) (done chromedp.Void, err error) {
 		at, err := uncovered(ctx, t, selector)
 		for i := 1; err == nil && i <= n; i++ {
