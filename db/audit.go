@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/tern/v2/migrate"
 
 	"mishap/crash"
@@ -62,14 +61,9 @@ func (s *Handle) AuditOnce(ctx context.Context, e AuditEvent, period time.Durati
 	return Classify(s.audited.insertOnce(ctx, s.Pool, s.Now(), e, period))
 }
 
-// executor is a pool or a transaction.
-type executor interface {
-	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
-}
-
 // insertAudit inserts a record. Records with the same key, unless it is empty, are one. It returns an error
 // for an unknown action, and for a change without values before and after (see [audit.Valueless]).
-func insertAudit(ctx context.Context, conn executor, now time.Time, e AuditEvent, key string) error {
+func insertAudit(ctx context.Context, conn Querier, now time.Time, e AuditEvent, key string) error {
 	if _, known := audit.Words(e.Action); !known {
 		return fmt.Errorf("audit: unknown action %q", e.Action)
 	}
@@ -137,7 +131,7 @@ type recentAudits struct {
 // insertOnce inserts a record of an event unless there is one of the same actor, object and reason in
 // this period.
 func (r *recentAudits) insertOnce(
-	ctx context.Context, conn executor, now time.Time, e AuditEvent, period time.Duration,
+	ctx context.Context, conn Querier, now time.Time, e AuditEvent, period time.Duration,
 ) error {
 	a := actorOf(ctx, e)
 	key := strings.Join([]string{string(a.Kind), a.Person, a.Via, a.Address, e.Action, e.Subject, e.Refused,
@@ -297,17 +291,8 @@ func verifyHistory(ctx context.Context, conn *pgx.Conn, at int, own []appliedMig
 	return compareHistory(applied, own)
 }
 
-func readHistory(ctx context.Context, conn querier) ([]appliedMigration, error) {
-	rows, err := conn.Query(ctx, sqlHistory)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByPos[appliedMigration])
-}
-
-// querier is implemented by connections and pools.
-type querier interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+func readHistory(ctx context.Context, conn Querier) ([]appliedMigration, error) {
+	return List(ctx, conn, sqlHistory, nil, pgx.RowToStructByPos[appliedMigration])
 }
 
 // compareHistory returns Conflict if an applied migration differs from the same migration of this

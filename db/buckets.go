@@ -414,8 +414,7 @@ func (s *Store) decideQuality(ctx context.Context) (n int, err error) {
 			return err
 		}
 		n = len(ids)
-		_, err = tx.Exec(ctx, sqlSaveQuality, pgx.NamedArgs{"ids": ids, "received": received, "quality": quality})
-		return err
+		return Exec(ctx, tx, pgx.NamedArgs{"ids": ids, "received": received, "quality": quality}, sqlSaveQuality)
 	})
 	return n, err
 }

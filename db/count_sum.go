@@ -33,19 +33,52 @@ type (
 	}
 )
 
+// totals counts the reports of packages and releases.
+type totals struct {
+	packages map[packageDay]int64
+	releases map[releaseDay]int64
+}
+
+func newTotals() totals { return totals{map[packageDay]int64{}, map[releaseDay]int64{}} }
+
+func (t totals) add(r *storedReport) {
+	day := releaseDay{r.day, string(r.Release), r.Architecture, r.ProblemType, r.Proposed}
+	t.releases[day]++
+	t.packages[packageDay{day, r.Package, r.Version}]++
+}
+
+// args returns the arguments for rows of report_days and of release_days.
+func (t totals) args() (packages, releases pgx.NamedArgs) {
+	days := func(keys []releaseDay) pgx.NamedArgs {
+		return pgx.NamedArgs{
+			"day":          column(keys, func(k releaseDay) time.Time { return k.day }),
+			"release":      column(keys, func(k releaseDay) string { return k.release }),
+			"architecture": column(keys, func(k releaseDay) string { return k.architecture }),
+			"problem_type": column(keys, func(k releaseDay) string { return k.problemType }),
+			"proposed":     column(keys, func(k releaseDay) bool { return k.proposed }),
+		}
+	}
+	p, r := keysOf(t.packages), keysOf(t.releases)
+	packages, releases = days(column(p, func(k packageDay) releaseDay { return k.releaseDay })), days(r)
+	packages["package"] = column(p, func(k packageDay) string { return k.pkg })
+	packages["version"] = column(p, func(k packageDay) string { return k.version })
+	packages["n"] = column(p, func(k packageDay) int64 { return t.packages[k] })
+	releases["n"] = column(r, func(k releaseDay) int64 { return t.releases[k] })
+	return packages, releases
+}
+
 // roundSum holds what a round adds to the counts. It sums up the reports in memory first, so that
 // the round changes each row once.
 type roundSum struct {
 	cellCounts
-	buckets  map[crash.BucketID]*bucketSum
-	packages map[packageDay]int64
-	releases map[releaseDay]int64
-	active   map[machine][]time.Time // days on which the machine may become active, without duplicates
-	inUse    map[packageVersion]versionUse
-	seen     map[bucketRelease]*crash.SeenSpan
-	names    map[crash.BucketID]crash.BucketID // bucket with function names, by provisional bucket
-	spans    *cachedSpans
-	server   serverID // database whose spans are cached
+	totals  totals
+	buckets map[crash.BucketID]*bucketSum
+	active  map[machine][]time.Time // days on which the machine may become active, without duplicates
+	inUse   map[packageVersion]versionUse
+	seen    map[bucketRelease]*crash.SeenSpan
+	names   map[crash.BucketID]crash.BucketID // bucket with function names, by provisional bucket
+	spans   *cachedSpans
+	server  serverID // database whose spans are cached
 }
 
 // versionUse holds when a version of a package came into use.
@@ -137,9 +170,9 @@ func (k sortKeys) ofRelease(r crash.Release) string {
 
 func newRoundSum(spans *cachedSpans, server serverID) *roundSum {
 	return &roundSum{
-		cellCounts: newCellCounts(), buckets: map[crash.BucketID]*bucketSum{},
-		packages: map[packageDay]int64{}, releases: map[releaseDay]int64{}, active: map[machine][]time.Time{},
-		inUse: map[packageVersion]versionUse{}, seen: map[bucketRelease]*crash.SeenSpan{},
+		cellCounts: newCellCounts(), totals: newTotals(), buckets: map[crash.BucketID]*bucketSum{},
+		active: map[machine][]time.Time{},
+		inUse:  map[packageVersion]versionUse{}, seen: map[bucketRelease]*crash.SeenSpan{},
 		names: map[crash.BucketID]crash.BucketID{},
 		spans: spans, server: server,
 	}
@@ -152,9 +185,7 @@ func (c *roundSum) count(r *storedReport) {
 	if !r.counted {
 		return
 	}
-	day := releaseDay{r.day, string(r.Release), r.Architecture, r.ProblemType, r.Proposed}
-	c.releases[day]++
-	c.packages[packageDay{day, r.Package, r.Version}]++
+	c.totals.add(r)
 	if r.system != nil {
 		m := machine{string(r.Release), *r.system}
 		if days := c.active[m]; !slices.Contains(days, r.day) && !c.spans.covers(c.server, m, r.day) {
@@ -419,30 +450,13 @@ func (c *roundSum) write(b *pgx.Batch, round int64, newToBucket map[crash.Bucket
 	if days := keysOf(c.days); len(days) > 0 {
 		b.Queue(sqlCountDays, c.dayArgs(days, round))
 	}
-	if len(c.releases) == 0 { // all reports are from test machines
+	if len(c.totals.releases) == 0 { // all reports are from test machines
 		return
 	}
-	packages := keysOf(c.packages)
-	b.Queue(sqlCountPackages, pgx.NamedArgs{
-		"package":      column(packages, func(k packageDay) string { return k.pkg }),
-		"day":          column(packages, func(k packageDay) time.Time { return k.day }),
-		"release":      column(packages, func(k packageDay) string { return k.release }),
-		"version":      column(packages, func(k packageDay) string { return k.version }),
-		"architecture": column(packages, func(k packageDay) string { return k.architecture }),
-		"problem_type": column(packages, func(k packageDay) string { return k.problemType }),
-		"proposed":     column(packages, func(k packageDay) bool { return k.proposed }),
-		"n":            column(packages, func(k packageDay) int64 { return c.packages[k] }),
-	})
-	releases := keysOf(c.releases)
-	b.Queue(sqlCountReleases, pgx.NamedArgs{
-		"day":          column(releases, func(k releaseDay) time.Time { return k.day }),
-		"release":      column(releases, func(k releaseDay) string { return k.release }),
-		"architecture": column(releases, func(k releaseDay) string { return k.architecture }),
-		"problem_type": column(releases, func(k releaseDay) string { return k.problemType }),
-		"proposed":     column(releases, func(k releaseDay) bool { return k.proposed }),
-		"n":            column(releases, func(k releaseDay) int64 { return c.releases[k] }),
-	})
-	b.Queue(sqlAddReleases, pgx.NamedArgs{"release": column(releases, func(k releaseDay) string { return k.release })})
+	packages, releases := c.totals.args()
+	b.Queue(sqlCountPackages, packages)
+	b.Queue(sqlCountReleases, releases)
+	b.Queue(sqlAddReleases, releases)
 	inUse := keysOf(c.inUse)
 	b.Queue(sqlAddPackageVersions, pgx.NamedArgs{
 		"package":   column(inUse, func(k packageVersion) string { return k.pkg }),

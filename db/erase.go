@@ -253,15 +253,14 @@ func (d *deciding) eraseChunk(ctx context.Context, e crash.Erasure, c erasedChun
 	if _, err := d.Exec(ctx, sqlLockErasing, pgx.NamedArgs{"lock": eraseLock}); err != nil {
 		return err
 	}
-	_, err = d.Exec(ctx, sqlEraseKeys, args)
-	return err
+	return Exec(ctx, d, args, sqlEraseKeys)
 }
 
 // uncount corrects all counts for reports of one machine that were deleted. It returns the buckets of
 // these reports.
 func (d *deciding) uncount(ctx context.Context, system int64, reports []storedReport) ([]crash.BucketID, error) {
 	change := newCountChange()
-	packages, releases := map[packageDay]int64{}, map[releaseDay]int64{}
+	totals := newTotals()
 	arrivals := map[crash.BucketID]time.Time{}
 	for i := range reports {
 		r := &reports[i]
@@ -272,54 +271,37 @@ func (d *deciding) uncount(ctx context.Context, system int64, reports []storedRe
 			}
 		}
 		if r.counted {
-			day := releaseDay{r.day, string(r.Release), r.Architecture, r.ProblemType, r.Proposed}
-			releases[day]++
-			packages[packageDay{day, r.Package, r.Version}]++
+			totals.add(r)
 		}
 	}
 	if err := d.apply(ctx, change); err != nil {
 		return nil, err
 	}
-	if err := d.applyTotals(ctx, packages, releases); err != nil {
+	if err := d.applyTotals(ctx, totals); err != nil {
 		return nil, fmt.Errorf("totals: %w", err)
 	}
-	named := column(keysOf(releases), func(k releaseDay) string { return k.release })
+	named := column(keysOf(totals.releases), func(k releaseDay) string { return k.release })
 	if err := d.shortenSpans(ctx, system, named); err != nil {
 		return nil, fmt.Errorf("active machines: %w", err)
 	}
 	touched := slices.SortedFunc(slices.Values(keysOf(arrivals)), compareIDs)
 	args := pgx.NamedArgs{"buckets": IDBytes(touched), "ids": IDBytes(touched), "round": d.round,
 		"at": column(touched, func(id crash.BucketID) time.Time { return arrivals[id] })}
-	for _, sql := range []string{sqlDescribeAgain, sqlArrivedLater} {
-		if _, err := d.Exec(ctx, sql, args); err != nil {
-			return nil, fmt.Errorf("describe problems again: %w", err)
-		}
+	if err := Exec(ctx, d, args, sqlDescribeAgain, sqlArrivedLater); err != nil {
+		return nil, fmt.Errorf("describe problems again: %w", err)
 	}
 	return touched, nil
 }
 
 // applyTotals subtracts reports from the counts of packages and releases.
-func (d *deciding) applyTotals(ctx context.Context, packages map[packageDay]int64,
-	releases map[releaseDay]int64) error {
-	p, r := keysOf(packages), keysOf(releases)
-	of := pgx.NamedArgs{
-		"package":      column(p, func(k packageDay) string { return k.pkg }),
-		"day":          column(p, func(k packageDay) time.Time { return k.day }),
-		"release":      column(p, func(k packageDay) string { return k.release }),
-		"version":      column(p, func(k packageDay) string { return k.version }),
-		"architecture": column(p, func(k packageDay) string { return k.architecture }),
-		"problem_type": column(p, func(k packageDay) string { return k.problemType }),
-		"proposed":     column(p, func(k packageDay) bool { return k.proposed }),
-		"n":            column(p, func(k packageDay) int64 { return packages[k] }),
-	}
-	for _, sql := range []string{sqlTakePackages, sqlDropPackages} {
-		if _, err := d.Exec(ctx, sql, of); err != nil {
-			return err
-		}
+func (d *deciding) applyTotals(ctx context.Context, t totals) error {
+	packages, releases := t.args()
+	if err := Exec(ctx, d, packages, sqlTakePackages, sqlDropPackages); err != nil {
+		return err
 	}
 	var versions int64 // changed
 	for _, sql := range []string{sqlForgetVersions, sqlVersionsSince} {
-		tag, err := d.Exec(ctx, sql, of)
+		tag, err := d.Exec(ctx, sql, packages)
 		if err != nil {
 			return err
 		}
@@ -330,20 +312,7 @@ func (d *deciding) applyTotals(ctx context.Context, packages map[packageDay]int6
 			return err
 		}
 	}
-	of = pgx.NamedArgs{
-		"day":          column(r, func(k releaseDay) time.Time { return k.day }),
-		"release":      column(r, func(k releaseDay) string { return k.release }),
-		"architecture": column(r, func(k releaseDay) string { return k.architecture }),
-		"problem_type": column(r, func(k releaseDay) string { return k.problemType }),
-		"proposed":     column(r, func(k releaseDay) bool { return k.proposed }),
-		"n":            column(r, func(k releaseDay) int64 { return releases[k] }),
-	}
-	for _, sql := range []string{sqlTakeReleases, sqlDropReleases, sqlForgetReleases} {
-		if _, err := d.Exec(ctx, sql, of); err != nil {
-			return err
-		}
-	}
-	return nil
+	return Exec(ctx, d, releases, sqlTakeReleases, sqlDropReleases, sqlForgetReleases)
 }
 
 // shortenSpans computes the days again on which a machine was active in some releases, from its
@@ -513,10 +482,8 @@ func (d *deciding) forgetMachine(ctx context.Context, system int64) (anonymous i
 // before. ForgetProblems returns the number of problems.
 func ForgetProblems(ctx context.Context, tx pgx.Tx, selected string, args pgx.NamedArgs, first, why string) (
 	gone int64, err error) {
-	for _, sql := range []string{sqlLockErasing, sqlNextErasure} {
-		if _, err := tx.Exec(ctx, sql, pgx.NamedArgs{"lock": eraseLock}); err != nil {
-			return 0, err
-		}
+	if err := Exec(ctx, tx, pgx.NamedArgs{"lock": eraseLock}, sqlLockErasing, sqlNextErasure); err != nil {
+		return 0, err
 	}
 	ids, err := List(ctx, tx, selected, args, pgx.RowTo[[]byte])
 	if err != nil || len(ids) == 0 {
@@ -527,11 +494,9 @@ func ForgetProblems(ctx context.Context, tx pgx.Tx, selected string, args pgx.Na
 			return 0, err
 		}
 	}
-	for _, sql := range []string{sqlForgetArrivals, sqlForgetNames, sqlForgetEdges, sqlForgetMarks, sqlForgetWanted,
-		sqlForgetMoves, sqlForgetDelivered, sqlForgetEvents, sqlForgetBuckets} {
-		if _, err := tx.Exec(ctx, sql, pgx.NamedArgs{"ids": ids, "why": why}); err != nil {
-			return 0, err
-		}
+	if err := Exec(ctx, tx, pgx.NamedArgs{"ids": ids, "why": why}, sqlForgetArrivals, sqlForgetNames, sqlForgetEdges,
+		sqlForgetMarks, sqlForgetWanted, sqlForgetMoves, sqlForgetDelivered, sqlForgetEvents, sqlForgetBuckets); err != nil {
+		return 0, err
 	}
 	return int64(len(ids)), nil
 }

@@ -99,14 +99,9 @@ func (s *Decisions) ContinueRegroup(ctx context.Context, run crash.RegroupRun, r
 	return err
 }
 
-func (s *Handle) addSplitJob(ctx context.Context, tx pgx.Tx, decision int64) error {
-	_, err := s.inserter.InsertTx(ctx, tx, splitJob{decision}, &river.InsertOpts{Queue: longQueue})
-	return Wrap(err, "queue split %d", decision)
-}
-
-func (s *Handle) addRegroupJob(ctx context.Context, tx pgx.Tx, run int64) error {
-	_, err := s.inserter.InsertTx(ctx, tx, regroupJob{run}, &river.InsertOpts{Queue: longQueue})
-	return Wrap(err, "queue regrouping %d", run)
+func (s *Handle) addLongJob(ctx context.Context, tx pgx.Tx, job river.JobArgs) error {
+	_, err := s.inserter.InsertTx(ctx, tx, job, &river.InsertOpts{Queue: longQueue})
+	return Wrap(err, "queue %+v", job)
 }
 
 // FinishSplit runs all remaining steps of a split. It pauses after each for as long as the step
@@ -146,8 +141,8 @@ const (
 	longWorkers   = 2
 	fetchCooldown = 5 * time.Millisecond // minimum time between two fetches; new jobs cause a notification
 
-	// jobLimit is the maximum duration of a job. If a job seems to run longer, River assumes that its
-	// instance was killed and gives the job to another one.
+	// jobLimit is the maximum duration of a job, far above that of a filing's step. If a job seems to run an
+	// hour longer, River assumes that its instance was killed and gives the job to another one.
 	jobLimit = 6 * time.Hour
 )
 
@@ -160,33 +155,54 @@ func NewJobs(s *Store, c JobsConfig) (*Jobs, error) {
 		c.Rules = grouping.CurrentRules()
 	}
 	running, stop := context.WithCancel(context.Background()) //nolint:forbidigo // Stop ends it
-	long := &longJobs{decisions: NewDecisions(s), rules: c.Rules, running: running, tracer: c.Tracer}
+	d := NewDecisions(s)
+	// Long jobs record their progress in the database, so that another instance or a later job can continue
+	// after an interruption.
+	long := func(ctx context.Context, name string, do func(context.Context) error) error {
+		ctx, step := c.Tracer.Start(ctx, name)
+		err := interruptible(ctx, running, do)
+		step.End(err)
+		return err
+	}
 	workers := river.NewWorkers()
-	err := errors.Join(
-		river.AddWorkerSafely(workers, &filingWorker{file: c.File, tracer: c.Tracer}),
-		river.AddWorkerSafely(workers, &splitWorker{longJobs: long}),
-		river.AddWorkerSafely(workers, &regroupWorker{longJobs: long}),
-	)
+	// The next step of a filing has a job of its own.
+	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[filingJob]) error {
+		ctx = audit.WithActor(ctx, &audit.Actor{Kind: audit.Job, Via: "file-bugs"})
+		ctx, step := c.Tracer.Start(ctx, "job file-bugs", span.ParseCause(job.Args.Cause))
+		err := c.File(ctx, job.Args.Filing)
+		step.End(err)
+		return err
+	}))
+	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[splitJob]) error {
+		return long(ctx, "job split", func(ctx context.Context) error { return d.FinishSplit(ctx, job.Args.Decision) })
+	}))
+	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[regroupJob]) error {
+		return long(ctx, "job regroup", func(ctx context.Context) error {
+			run, err := d.Regroup(ctx, job.Args.Run)
+			if err != nil {
+				return err
+			}
+			return d.ContinueRegroup(ctx, run, c.Rules)
+		})
+	}))
 	var periodic []*river.PeriodicJob
 	for _, t := range c.Tasks {
-		river.AddWorkerArgs(workers, taskJob{kind: t.Name}, &taskWorker{task: t, running: running})
+		river.AddWorkerArgs(workers, taskJob{kind: t.Name}, t.worker(running))
 		periodic = append(periodic, t.periodic())
 	}
-	var client *river.Client[pgx.Tx]
-	if err == nil {
-		client, err = river.NewClient(riverpgxv5.New(s.Pool), &river.Config{
-			Logger:  c.Log,
-			Workers: workers,
-			Queues: map[string]river.QueueConfig{
-				river.QueueDefault: {MaxWorkers: filingWorkers},
-				longQueue:          {MaxWorkers: longWorkers},
-				queueTasks:         {MaxWorkers: len(c.Tasks) + 1}, // one more, for a run whose task is still busy
-			},
-			FetchCooldown:       fetchCooldown,
-			FetchOnlyKnownKinds: true, // during an update, leave the jobs of another version to its instances
-			PeriodicJobs:        periodic,
-		})
-	}
+	client, err := river.NewClient(riverpgxv5.New(s.Pool), &river.Config{
+		Logger:  c.Log,
+		Workers: workers,
+		Queues: map[string]river.QueueConfig{
+			river.QueueDefault: {MaxWorkers: filingWorkers},
+			longQueue:          {MaxWorkers: longWorkers},
+			queueTasks:         {MaxWorkers: len(c.Tasks) + 1}, // one more, for a run whose task is still busy
+		},
+		JobTimeout:          jobLimit,
+		FetchCooldown:       fetchCooldown,
+		FetchOnlyKnownKinds: true, // during an update, leave the jobs of another version to its instances
+		PeriodicJobs:        periodic,
+	})
 	if err != nil {
 		stop()
 		return nil, fmt.Errorf("jobs: %w", err)
@@ -209,76 +225,6 @@ func (j *Jobs) Stop(ctx context.Context) error {
 	}
 	return Wrap(err, "stop jobs")
 }
-
-type filingWorker struct {
-	river.WorkerDefaults[filingJob]
-	file   func(ctx context.Context, filing int64) error
-	tracer *span.Tracer
-}
-
-// Work does one step of a filing. The next step has a job of its own.
-func (w *filingWorker) Work(ctx context.Context, job *river.Job[filingJob]) (err error) {
-	ctx = audit.WithActor(ctx, &audit.Actor{Kind: audit.Job, Via: "file-bugs"})
-	ctx, step := w.tracer.Start(ctx, "job file-bugs", span.ParseCause(job.Args.Cause))
-	defer func() { step.End(err) }()
-	return w.file(ctx, job.Args.Filing)
-}
-
-// Timeout returns a limit far above the duration of a step, which has its own limits.
-func (w *filingWorker) Timeout(*river.Job[filingJob]) time.Duration { return jobLimit }
-
-// longJobs is shared by the long jobs. They record their progress in the database, so that another
-// instance or a later job can continue after an interruption.
-type longJobs struct {
-	decisions *Decisions
-	rules     crash.GroupingRules
-	running   context.Context // ends when the instance stops
-	tracer    *span.Tracer
-}
-
-// interruptible calls do as a step with this name. It ends early if the instance stops.
-func (l *longJobs) interruptible(ctx context.Context, name string, do func(context.Context) error) error {
-	ctx, step := l.tracer.Start(ctx, name)
-	err := interruptible(ctx, l.running, do)
-	step.End(err)
-	return err
-}
-
-type splitWorker struct {
-	river.WorkerDefaults[splitJob]
-	*longJobs
-}
-
-// Work runs all remaining steps of a split.
-func (w *splitWorker) Work(ctx context.Context, job *river.Job[splitJob]) error {
-	return w.interruptible(ctx, "job split", func(ctx context.Context) error {
-		return w.decisions.FinishSplit(ctx, job.Args.Decision)
-	})
-}
-
-// Timeout returns the limit after which River cleans up after a killed instance. FinishDecisions
-// continues a longer job.
-func (w *splitWorker) Timeout(*river.Job[splitJob]) time.Duration { return jobLimit }
-
-type regroupWorker struct {
-	river.WorkerDefaults[regroupJob]
-	*longJobs
-}
-
-// Work runs all remaining steps of a regrouping run, unless another instance works on it.
-func (w *regroupWorker) Work(ctx context.Context, job *river.Job[regroupJob]) error {
-	return w.interruptible(ctx, "job regroup", func(ctx context.Context) error {
-		run, err := w.decisions.Regroup(ctx, job.Args.Run)
-		if err != nil {
-			return err
-		}
-		return w.decisions.ContinueRegroup(ctx, run, w.rules)
-	})
-}
-
-// Timeout returns the limit after which River cleans up after a killed instance. FinishDecisions
-// continues a longer job.
-func (w *regroupWorker) Timeout(*river.Job[regroupJob]) time.Duration { return jobLimit }
 
 // Task is a periodic task. Each run takes place in one instance. An unfinished run is not repeated,
 // because the next one follows anyway.
@@ -315,28 +261,21 @@ type taskJob struct{ kind string }
 // Kind returns the name of the job in the queue.
 func (j taskJob) Kind() string { return j.kind }
 
-type taskWorker struct {
-	river.WorkerDefaults[taskJob]
-	task    Task
-	running context.Context // ends when the instance stops
-	busy    sync.Mutex
+// worker returns what runs the task, unless the previous run has not ended in this instance. Tasks that
+// must not run in two instances at once hold a lock in the database.
+func (t Task) worker(running context.Context) river.Worker[taskJob] {
+	var busy sync.Mutex
+	return river.WorkFunc(func(ctx context.Context, _ *river.Job[taskJob]) error {
+		if !busy.TryLock() {
+			return nil
+		}
+		defer busy.Unlock()
+		return interruptible(ctx, running, t.Run)
+	})
 }
 
-// Work runs the task, unless the previous run has not ended in this instance. Tasks that must not
-// run in two instances at once hold a lock in the database.
-func (w *taskWorker) Work(ctx context.Context, _ *river.Job[taskJob]) error {
-	if !w.busy.TryLock() {
-		return nil
-	}
-	defer w.busy.Unlock()
-	return interruptible(ctx, w.running, w.task.Run)
-}
-
-// Timeout returns the limit after which River ends a run, or cleans up after a killed instance.
-func (w *taskWorker) Timeout(*river.Job[taskJob]) time.Duration { return jobLimit }
-
-// interruptible calls do with a context that also ends with running. It returns nil if jobLimit
-// interrupts do, because the next job or task continues the work.
+// interruptible calls do with a context that also ends with running, which ends when the instance stops.
+// It returns nil if jobLimit interrupts do, because the next job or task continues the work.
 func interruptible(ctx, running context.Context, do func(context.Context) error) error {
 	both, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -107,10 +107,8 @@ func (d *deciding) merge(ctx context.Context, from, head crash.BucketID, cause c
 		"bucket": from[:], "other": head[:], "head": head[:], "cause": string(cause), "person": person, "reason": reason,
 		"at": d.store.Now(), "round": d.round,
 	}
-	for _, sql := range []string{sqlInsertMerge, sqlMoveHeads, sqlTouchHead} {
-		if _, err := d.Exec(ctx, sql, args); err != nil {
-			return fmt.Errorf("merge %s into %s: %w", from, head, err)
-		}
+	if err := Exec(ctx, d, args, sqlInsertMerge, sqlMoveHeads, sqlTouchHead); err != nil {
+		return fmt.Errorf("merge %s into %s: %w", from, head, err)
 	}
 	return d.store.Audit(ctx, d, AuditEvent{
 		Person: person, Action: "problem.merge", Subject: from.String(),
@@ -148,12 +146,7 @@ func (d *deciding) unmerge(ctx context.Context, decision crash.Decision) error {
 	if decision.Cause == crash.CauseSymbolised {
 		statements = append(statements, sqlRefuseName)
 	}
-	for _, sql := range statements {
-		if _, err := d.Exec(ctx, sql, args); err != nil {
-			return err
-		}
-	}
-	return nil
+	return Exec(ctx, d, args, statements...)
 }
 
 const (
@@ -202,10 +195,8 @@ func (d *deciding) rename(ctx context.Context, head crash.BucketID, before, afte
 		"bucket": head[:], "name": after, "before": before, "after": after, "cause": string(cause), "person": person,
 		"reason": reason, "at": d.store.Now(), "round": d.round,
 	}
-	for _, sql := range []string{sqlSetName, sqlInsertRename} {
-		if _, err := d.Exec(ctx, sql, args); err != nil {
-			return err
-		}
+	if err := Exec(ctx, d, args, sqlSetName, sqlInsertRename); err != nil {
+		return err
 	}
 	return d.store.Audit(ctx, d, AuditEvent{
 		Person: person, Action: "problem.rename", Subject: head.String(),
@@ -226,8 +217,7 @@ func (d *deciding) unname(ctx context.Context, decision crash.Decision) error {
 	if now != decision.After {
 		return errNameGiven
 	}
-	_, err := d.Exec(ctx, sqlSetName, args)
-	return err
+	return Exec(ctx, d, args, sqlSetName)
 }
 
 const (
@@ -287,7 +277,7 @@ func (s *Decisions) Split(ctx context.Context, bucket crash.BucketID, c crash.Co
 		if err != nil {
 			return err
 		}
-		return s.addSplitJob(ctx, d, id)
+		return s.addLongJob(ctx, d, splitJob{id})
 	})
 	if err != nil {
 		return crash.Decision{}, fmt.Errorf("split %s: %w", bucket, err)
@@ -396,7 +386,7 @@ func (d *deciding) unsplit(ctx context.Context, decision crash.Decision) error {
 	if _, err := d.Exec(ctx, sqlBeginAgain, args); err != nil {
 		return err
 	}
-	return d.store.addSplitJob(ctx, d, decision.ID)
+	return d.store.addLongJob(ctx, d, splitJob{decision.ID})
 }
 
 const (

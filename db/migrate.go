@@ -165,8 +165,7 @@ func lockMigrations(ctx context.Context, conn *pgx.Conn, log *slog.Logger) error
 	if _, err := conn.Exec(ctx, sqlMigrateLock, args); err != nil {
 		return err
 	}
-	_, err := conn.Exec(ctx, sqlMigrateTimeout)
-	return err
+	return Exec(ctx, conn, nil, sqlMigrateTimeout)
 }
 
 func migrateOwn(ctx context.Context, conn *pgx.Conn, log *slog.Logger, files fs.FS) error {

@@ -130,10 +130,9 @@ func (d *deciding) applySystems(ctx context.Context, c *countChange) (map[crash.
 		if sign > 0 {
 			break
 		}
-		for _, sql := range []string{sqlDropSystems, sqlTakeSystems, sqlAddSystems, sqlDropTravellers, sqlAddTravellers} {
-			if _, err := d.Exec(ctx, sql, args); err != nil {
-				return nil, nil, err
-			}
+		if err := Exec(ctx, d, args, sqlDropSystems, sqlTakeSystems, sqlAddSystems, sqlDropTravellers,
+			sqlAddTravellers); err != nil {
+			return nil, nil, err
 		}
 	}
 	return machines, cells, nil
@@ -150,12 +149,7 @@ func column[K, V any](keys []K, value func(K) V) []V {
 func (d *deciding) applyVersions(ctx context.Context, c *countChange, systems map[cell]int64) error {
 	keys := slices.SortedFunc(maps.Keys(c.versions), compareCells)
 	args := c.versionArgs(keys, systems)
-	for _, sql := range []string{sqlDropVersions, sqlTakeVersions, sqlCountVersions} {
-		if _, err := d.Exec(ctx, sql, args); err != nil {
-			return err
-		}
-	}
-	return nil
+	return Exec(ctx, d, args, sqlDropVersions, sqlTakeVersions, sqlCountVersions)
 }
 
 func (d *deciding) applyDays(ctx context.Context, c *countChange) error {
@@ -164,12 +158,7 @@ func (d *deciding) applyDays(ctx context.Context, c *countChange) error {
 			cmp.Compare(a.architecture, b.architecture), cmp.Compare(a.of, b.of))
 	})
 	args := c.dayArgs(keys, d.round)
-	for _, sql := range []string{sqlDropDays, sqlTakeDays, sqlCountDays} {
-		if _, err := d.Exec(ctx, sql, args); err != nil {
-			return err
-		}
-	}
-	return nil
+	return Exec(ctx, d, args, sqlDropDays, sqlTakeDays, sqlCountDays)
 }
 
 const (
@@ -198,7 +187,7 @@ func (d *deciding) applyBucket(ctx context.Context, c *countChange, id crash.Buc
 	if err != nil {
 		return err
 	}
-	_, err = d.Exec(ctx, sqlCountsOfBucket, pgx.NamedArgs{
+	return Exec(ctx, d, pgx.NamedArgs{
 		"id": id[:], "n": c.buckets[id], "systems": systems, "round": d.round, "shrinks": c.shrinks[id],
 		"low_key": seen.lowVersion.key, "low_release_key": seen.lowVersion.releaseKey,
 		"low_version": seen.lowVersion.version, "low_version_release": seen.lowVersion.release,
@@ -206,8 +195,7 @@ func (d *deciding) applyBucket(ctx context.Context, c *countChange, id crash.Buc
 		"top_version": seen.topVersion.version, "top_version_release": seen.topVersion.release,
 		"low_seen_key": seen.lowRelease.key, "low_release": seen.lowRelease.release,
 		"top_seen_key": seen.topRelease.key, "top_release": seen.topRelease.release,
-	})
-	return err
+	}, sqlCountsOfBucket)
 }
 
 // seenRange returns the first and the last version and release of a bucket, according to the rows of
@@ -580,8 +568,7 @@ func (d *deciding) applySeen(ctx context.Context, c *countChange) error {
 	args = seenArgs(column(touched, func(k bucketRelease) *crash.SeenSpan { return rows[k] }), c.keys)
 	args["bucket"] = column(touched, func(k bucketRelease) []byte { return k.bucket[:] })
 	args["release"] = column(touched, func(k bucketRelease) string { return k.release })
-	_, err = d.Exec(ctx, sqlCountSeen, args)
-	return err
+	return Exec(ctx, d, args, sqlCountSeen)
 }
 
 // touches reports whether s contains the oldest or the newest report of a row.

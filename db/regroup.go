@@ -64,7 +64,7 @@ func (s *Decisions) StartRegroup(ctx context.Context, rules int, dry bool, perso
 		}); err != nil {
 			return err
 		}
-		return s.addRegroupJob(ctx, tx, run.ID)
+		return s.addLongJob(ctx, tx, regroupJob{run.ID})
 	})
 	return run, Wrap(err, "start regrouping")
 }
@@ -471,8 +471,7 @@ func (s *Decisions) recordStep(ctx context.Context, run crash.RegroupRun, report
 				stale.add(r.id, move{})
 			}
 		}
-		_, err = tx.Exec(ctx, sqlStampRules, pgx.NamedArgs{"rules": run.Rules, "ids": stale.ids, "received": stale.received})
-		return err
+		return Exec(ctx, tx, pgx.NamedArgs{"rules": run.Rules, "ids": stale.ids, "received": stale.received}, sqlStampRules)
 	})
 }
 
@@ -666,9 +665,8 @@ func (d *deciding) stampRule(ctx context.Context, reports []groupedReport, moves
 			rows.add(r.id, move{grouping: r.grouping})
 		}
 	}
-	_, err := d.Exec(ctx, sqlStampRule, pgx.NamedArgs{"ids": rows.ids, "received": rows.received, "rule": rows.rule,
-		"unbucketed": rows.unbucketed})
-	return err
+	return Exec(ctx, d, pgx.NamedArgs{"ids": rows.ids, "received": rows.received, "rule": rows.rule,
+		"unbucketed": rows.unbucketed}, sqlStampRule)
 }
 
 // inheritNew applies decisions about a bucket to the new bucket that its reports move to. The new
@@ -710,7 +708,7 @@ func (d *deciding) inheritSplits(ctx context.Context, from, to crash.BucketID) e
 		if _, err := d.Exec(ctx, sqlRestartSplit, pgx.NamedArgs{"id": id}); err != nil {
 			return err
 		}
-		if err := d.store.addSplitJob(ctx, d, id); err != nil {
+		if err := d.store.addLongJob(ctx, d, splitJob{id}); err != nil {
 			return err
 		}
 	}
@@ -736,6 +734,5 @@ func (d *deciding) addMoves(ctx context.Context, run crash.RegroupRun, pairs map
 			return fmt.Errorf("record moves: %w", err)
 		}
 	}
-	_, err := d.Exec(ctx, sqlRunMoved, pgx.NamedArgs{"id": run.ID, "moved": moved})
-	return err
+	return Exec(ctx, d, pgx.NamedArgs{"id": run.ID, "moved": moved}, sqlRunMoved)
 }

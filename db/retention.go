@@ -344,8 +344,7 @@ func (d *dropping) dropOthers(ctx context.Context, p partition, f foundPartition
 			if _, err := tx.Exec(ctx, sqlDropWorkOf, pgx.NamedArgs{"ids": ids}); err != nil {
 				return err
 			}
-			_, err = tx.Exec(ctx, sqlDroppedMonth, pgx.NamedArgs{"month": p.from, "reports": deleted, "now": d.store.Now()})
-			return err
+			return Exec(ctx, tx, pgx.NamedArgs{"month": p.from, "reports": deleted, "now": d.store.Now()}, sqlDroppedMonth)
 		})
 		if err != nil {
 			return err

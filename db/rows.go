@@ -6,13 +6,30 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"mishap/crash"
 )
 
 // Querier is a pool, a connection or a transaction.
 type Querier interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// InTx runs fn in a transaction. It commits if fn returns nil, and otherwise rolls back.
+func (h *Handle) InTx(ctx context.Context, fn func(pgx.Tx) error) error {
+	return Classify(pgx.BeginFunc(ctx, h.Pool, fn))
+}
+
+// Exec runs statements with the same arguments, one after the other.
+func Exec(ctx context.Context, q Querier, args pgx.NamedArgs, statements ...string) error {
+	for _, sql := range statements {
+		if _, err := q.Exec(ctx, sql, args); err != nil {
+			return Classify(err)
+		}
+	}
+	return nil
 }
 
 func query(ctx context.Context, q Querier, sql string, args pgx.NamedArgs) (pgx.Rows, error) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -234,19 +235,14 @@ func sendsLiteral(call *ast.CallExpr) bool {
 	if !ok || len(call.Args) == 0 {
 		return false
 	}
-	sql := call.Args[0] // for example batch.Queue(sql, args)
 	switch method.Sel.Name {
-	case "Exec", "Query", "QueryRow":
-		if len(call.Args) < 2 {
-			return false
-		}
-		sql = call.Args[1] // after the context
-	case "Queue":
-	default:
-		return false
+	case "Exec", "Query", "QueryRow", "Queue":
+		return slices.ContainsFunc(call.Args, func(arg ast.Expr) bool {
+			lit, ok := arg.(*ast.BasicLit)
+			return ok && lit.Kind == token.STRING
+		})
 	}
-	lit, ok := sql.(*ast.BasicLit)
-	return ok && lit.Kind == token.STRING
+	return false
 }
 
 // text returns the value of an expression in a package. It may consist of literals and constants,

@@ -237,8 +237,7 @@ func OpenReadOnly(ctx context.Context, url string) (*Handle, error) {
 	}
 	pc.MaxConns = 1
 	pc.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, sqlReadOnly)
-		return err
+		return Exec(ctx, conn, nil, sqlReadOnly)
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, pc)
 	if err != nil {
@@ -249,11 +248,6 @@ func OpenReadOnly(ctx context.Context, url string) (*Handle, error) {
 		pool.Close()
 	}
 	return h, err
-}
-
-// InTx runs fn in a transaction. It commits if fn returns nil, and otherwise rolls back.
-func (h *Handle) InTx(ctx context.Context, fn func(pgx.Tx) error) error {
-	return Classify(pgx.BeginFunc(ctx, h.Pool, fn))
 }
 
 // InstanceNumber returns the number under which this instance claims work. Other instances may take

@@ -136,9 +136,6 @@ func (i *instance) build() error {
 		}
 		i.onIngest.replace(handler)
 	}
-	if err := i.metrics.Register(upkeep.NewBackupMetrics(i.store.Handle)); err != nil {
-		return fmt.Errorf("register metrics of backups: %w", err)
-	}
 	if err := i.metrics.Register(i.disk); err != nil {
 		return fmt.Errorf("register metrics of disks: %w", err)
 	}

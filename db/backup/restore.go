@@ -151,16 +151,11 @@ func (m Manifest) finish(ctx context.Context, conn *pgx.Conn, url string, log *s
 	}
 	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		args := pgx.NamedArgs{"taken": m.Taken, "warning": crash.TokenWarning}
-		for _, sql := range []string{sqlMarkRestored, sqlRestartRules, sqlSkipWarnings, sqlEndSessions,
-			sqlEndRestore} {
-			if _, err := tx.Exec(ctx, sql, args); err != nil {
-				return err
-			}
+		err := db.Exec(ctx, tx, args, sqlMarkRestored, sqlRestartRules, sqlSkipWarnings, sqlEndSessions, sqlEndRestore)
+		if err == nil && last != nil {
+			err = last(ctx, tx)
 		}
-		if last != nil {
-			return last(ctx, tx)
-		}
-		return nil
+		return err
 	})
 	return stored, db.Classify(err)
 }

@@ -107,10 +107,8 @@ func (s *Store) SaveToken(ctx context.Context, key crash.TrackerKey, token crash
 		if err != nil {
 			return err
 		}
-		for _, sql := range []string{sqlSaveToken, sqlForgetHealth} {
-			if _, err := tx.Exec(ctx, sql, args); err != nil {
-				return fmt.Errorf("save token: %w", err)
-			}
+		if err := db.Exec(ctx, tx, args, sqlSaveToken, sqlForgetHealth); err != nil {
+			return fmt.Errorf("save token: %w", err)
 		}
 		if err := s.wakeFilings(ctx, tx); err != nil {
 			return err
@@ -363,10 +361,8 @@ func (s *Store) ConfirmOwnAccount(
 		if err != nil {
 			return err
 		}
-		for _, sql := range []string{sqlConfirmOwn, sqlFillTrackerName, sqlResumeSearches} {
-			if _, err := tx.Exec(ctx, sql, args); err != nil {
-				return fmt.Errorf("confirm own account: %w", err)
-			}
+		if err := db.Exec(ctx, tx, args, sqlConfirmOwn, sqlFillTrackerName, sqlResumeSearches); err != nil {
+			return fmt.Errorf("confirm own account: %w", err)
 		}
 		if before.Account == account && !before.Dead {
 			return nil

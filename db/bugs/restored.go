@@ -132,12 +132,8 @@ func Filers(ctx context.Context, h *db.Handle, key crash.TrackerKey) ([]string, 
 
 // Cancel cancels the mails and deliveries that were waiting in the backup.
 func Cancel(ctx context.Context, tx pgx.Tx, r crash.Restored) error {
-	for _, sql := range []string{sqlCancelMails, sqlCancelNotices, sqlCancelDeliveries} {
-		if _, err := tx.Exec(ctx, sql, pgx.NamedArgs{"at": r.At, "reason": notRepeated}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return db.Exec(ctx, tx, pgx.NamedArgs{"at": r.At, "reason": notRepeated}, sqlCancelMails, sqlCancelNotices,
+		sqlCancelDeliveries)
 }
 
 const sqlKnownBugs = `

@@ -77,16 +77,12 @@ func (s *Store) SaveBugReading(ctx context.Context, r crash.BugReading, masterUR
 	return s.InTx(ctx, func(tx pgx.Tx) error {
 		if r.DuplicateOf != 0 {
 			master := pgx.NamedArgs{"number": r.DuplicateOf, "url": masterURL}
-			for _, sql := range []string{sqlKnowBug, db.SQLWatchBug} {
-				if _, err := tx.Exec(ctx, sql, master); err != nil {
-					return fmt.Errorf("bug %d: %w", r.DuplicateOf, err)
-				}
+			if err := db.Exec(ctx, tx, master, sqlKnowBug, db.SQLWatchBug); err != nil {
+				return fmt.Errorf("bug %d: %w", r.DuplicateOf, err)
 			}
 		}
-		for _, sql := range []string{sqlSaveState, sqlSaveBugTitle} {
-			if _, err := tx.Exec(ctx, sql, args); err != nil {
-				return fmt.Errorf("state of bug %d: %w", r.Number, err)
-			}
+		if err := db.Exec(ctx, tx, args, sqlSaveState, sqlSaveBugTitle); err != nil {
+			return fmt.Errorf("state of bug %d: %w", r.Number, err)
 		}
 		return nil
 	})

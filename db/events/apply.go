@@ -635,8 +635,7 @@ func (e *Evaluator) claimFiling(ctx context.Context) (due *dueFiling, more bool,
 		if args["state"] == rules.CandidateWaiting {
 			args["decided"], args["by"], args["automatic"] = nil, "", false
 		}
-		_, err = tx.Exec(ctx, sqlClaimFiling, args)
-		return err
+		return db.Exec(ctx, tx, args, sqlClaimFiling)
 	})
 	return due, more, err
 }

@@ -184,8 +184,7 @@ func (s *Store) ReleaseDeliveries(ctx context.Context) error {
 			}
 			s.Log.WarnContext(ctx, "a delivery was abandoned by its instance and is sent again",
 				"endpoint", c.ID, "instance", c.Instance, "instance_died", dead)
-			_, err = tx.Exec(ctx, sqlCloseDeadAttempts, args)
-			return err
+			return db.Exec(ctx, tx, args, sqlCloseDeadAttempts)
 		})
 		if err != nil {
 			return fmt.Errorf("release deliveries to endpoint %d: %w", c.ID, err)
@@ -389,8 +388,7 @@ func (s *Store) summarise(ctx context.Context, tx pgx.Tx, endpoint int64, now ti
 		return err
 	}
 	args["summary"] = summary
-	_, err = tx.Exec(ctx, sqlSummariseDeliveries, args)
-	return err
+	return db.Exec(ctx, tx, args, sqlSummariseDeliveries)
 }
 
 // ErrLostDelivery is returned if another instance has taken over a delivery, or a person has deleted
@@ -468,10 +466,8 @@ func (s *Store) FinishDelivery(ctx context.Context, claim crash.DeliveryClaim, o
 		case o.State == crash.DeliveryDelivered:
 			statements[1] = sqlEndpointSucceeded
 		}
-		for _, sql := range statements {
-			if _, err := tx.Exec(ctx, sql, args); err != nil {
-				return err
-			}
+		if err := db.Exec(ctx, tx, args, statements...); err != nil {
+			return err
 		}
 		if o.Off == "" || off {
 			return nil
@@ -750,8 +746,7 @@ func (s *Store) EnableEndpoint(ctx context.Context, id int64, person string) err
 	event := db.AuditEvent{Person: person, Action: "endpoint.enable", Before: map[string]any{"on": false},
 		After: map[string]any{"on": true}}
 	return s.changeEndpoint(ctx, sqlEnableEndpoint, args, event, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, sqlRestartDeliveries, args)
-		return err
+		return db.Exec(ctx, tx, args, sqlRestartDeliveries)
 	})
 }
 

@@ -110,8 +110,7 @@ func (s *Store) SaveMailSettings(ctx context.Context, settings crash.MailSetting
 			}
 		}
 		if settings.Mode == crash.MailOff {
-			_, err := tx.Exec(ctx, sqlCancelMails, args)
-			return err
+			return db.Exec(ctx, tx, args, sqlCancelMails)
 		}
 		return nil
 	})
@@ -217,8 +216,7 @@ func (s *Store) ConfirmMailAddress(ctx context.Context, user int64, address stri
 		case tag.RowsAffected() == 0:
 			return errNotPending
 		}
-		_, err = tx.Exec(ctx, sqlMoveWaitingMails, args)
-		return err
+		return db.Exec(ctx, tx, args, sqlMoveWaitingMails)
 	})
 }
 
@@ -243,8 +241,7 @@ func (s *Store) endMail(ctx context.Context, user int64, action, sql string) err
 		if _, err := tx.Exec(ctx, sql, args); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, sqlCancelMails, args)
-		return err
+		return db.Exec(ctx, tx, args, sqlCancelMails)
 	})
 }
 
@@ -452,8 +449,7 @@ func (s *Store) putBack(ctx context.Context, mail int64, shown []crash.Notice) e
 		if _, err := tx.Exec(ctx, sqlPutBack, args); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, sqlDropEmpty, args)
-		return err
+		return db.Exec(ctx, tx, args, sqlDropEmpty)
 	})
 }
 
@@ -530,8 +526,7 @@ func (s *Store) ReleaseMails(ctx context.Context) error {
 				}
 				args["before"] = s.Now().Add(time.Hour) // clocks of instances may differ
 			}
-			_, err := tx.Exec(ctx, sqlReleaseMails, args)
-			return err
+			return db.Exec(ctx, tx, args, sqlReleaseMails)
 		})
 		if err != nil {
 			return fmt.Errorf("release mails: %w", err)

@@ -171,14 +171,9 @@ func (r *round) notify(ctx context.Context, tx pgx.Tx, e rules.Edge, problems ..
 	return err
 }
 
-// querier is a transaction or a pool.
-type querier interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-}
-
 // recipients returns those whom a rule notifies of an edge. searchers follow searches that list its
 // problem.
-func (s *Store) recipients(ctx context.Context, q querier, e rules.Edge, searchers []searchFollower) (
+func (s *Store) recipients(ctx context.Context, q db.Querier, e rules.Edge, searchers []searchFollower) (
 	to crash.Recipients, err error,
 ) {
 	a := e.Rule.Actions

@@ -128,8 +128,7 @@ func (a *Store) SetSeen(ctx context.Context, user int64, seen time.Time) (before
 			!errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
-		_, err := tx.Exec(ctx, sqlSeen, args)
-		return err
+		return db.Exec(ctx, tx, args, sqlSeen)
 	})
 	return before, db.Wrap(err, "mark as seen")
 }

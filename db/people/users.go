@@ -578,10 +578,8 @@ func (a *Store) replaceGroups(ctx context.Context, tx pgx.Tx, identity int64, in
 	}
 	args := pgx.NamedArgs{"identity": identity, "groups": in.Groups, "refresh": sealed,
 		"offline": in.Offline, "now": a.store.Now()}
-	for _, sql := range []string{sqlDeleteGroups, sqlInsertGroups, sqlGroupsRead} {
-		if _, err := tx.Exec(ctx, sql, args); err != nil {
-			return fmt.Errorf("store groups: %w", err)
-		}
+	if err := db.Exec(ctx, tx, args, sqlDeleteGroups, sqlInsertGroups, sqlGroupsRead); err != nil {
+		return fmt.Errorf("store groups: %w", err)
 	}
 	return nil
 }

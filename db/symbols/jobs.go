@@ -156,8 +156,7 @@ func saveUnknown(ctx context.Context, tx pgx.Tx, job crash.OopsID, unknown []cra
 		versions, architectures = append(versions, u.Version), append(architectures, u.Architecture)
 	}
 	args["paths"], args["packages"], args["versions"], args["architectures"] = paths, packages, versions, architectures
-	_, err := tx.Exec(ctx, sqlSaveUnknown, args)
-	return err
+	return db.Exec(ctx, tx, args, sqlSaveUnknown)
 }
 
 func finishArgs(c crash.SymbolClaim, o crash.SymbolOutcome, state crash.SymbolState, reason string) pgx.NamedArgs {

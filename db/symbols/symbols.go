@@ -191,9 +191,8 @@ func (s *Store) WorkerSeen(ctx context.Context, w crash.SymbolWorker) error {
 		if _, err := tx.Exec(ctx, sqlRemoveWorkers); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, sqlWorkerSeen, pgx.NamedArgs{"instance": instance, "store": w.Store,
-			"architectures": w.Architectures, "problem": w.Problem})
-		return err
+		return db.Exec(ctx, tx, pgx.NamedArgs{"instance": instance, "store": w.Store,
+			"architectures": w.Architectures, "problem": w.Problem}, sqlWorkerSeen)
 	})
 	return db.Wrap(err, "instance that symbolises")
 }

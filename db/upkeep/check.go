@@ -141,10 +141,8 @@ func (c *checking) prepare(ctx context.Context) error {
 	}
 	args = pgx.NamedArgs{"everything": everything, "seed": seed, "buckets": c.scope.Buckets, "days": c.days,
 		"uncounted": uncounted}
-	for _, sql := range []string{chooseBuckets, copyReports, analyseCheckTables} {
-		if _, err := c.Exec(ctx, sql, args); err != nil {
-			return err
-		}
+	if err := db.Exec(ctx, c, args, chooseBuckets, copyReports, analyseCheckTables); err != nil {
+		return err
 	}
 	return c.QueryRow(ctx, checkSizes).Scan(&c.result.Buckets, &c.result.Reports)
 }

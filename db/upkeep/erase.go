@@ -302,8 +302,7 @@ func (s *Erasing) find(ctx context.Context, e crash.Erasure) (system crash.Syste
 			return err
 		}
 		args["system"] = string(system)
-		_, err = tx.Exec(ctx, sql, args)
-		return err
+		return db.Exec(ctx, tx, args, sql)
 	})
 	return system, db.Wrap(err, "find an erased machine")
 }

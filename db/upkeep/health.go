@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"mishap/crash"
@@ -385,12 +384,20 @@ var (
 	standbysDesc = desc("mishap_replication_standbys", "Standby servers that are connected to the database.")
 	lagDesc      = desc("mishap_replication_lag_seconds", "Time by which a standby is behind.", "standby")
 	lagBytesDesc = desc("mishap_replication_lag_bytes", "Write-ahead log that a standby has not replayed.", "standby")
+	takenDesc    = desc("mishap_backup_last_timestamp_seconds",
+		"When the last complete backup was taken; 0: there is none.")
+	bytesDesc    = desc("mishap_backup_last_bytes", "Size of the last complete backup.")
+	verifiedDesc = desc("mishap_backup_verified_timestamp_seconds",
+		"When the last verification of a backup ended; 0: there was none.")
+	goodDesc = desc("mishap_backup_verified_good",
+		"1 if the last verification of a backup found it good; else 0.")
 )
 
 // Describe implements prometheus.Collector.
 func (*Metrics) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{checkDesc, upDesc, clockDesc, queuedDesc, queuedAgeDesc, workersDesc, mailsDesc,
-		retriedDesc, retriedAgeDesc, restoredDesc, standbysDesc, lagDesc, lagBytesDesc} {
+		retriedDesc, retriedAgeDesc, restoredDesc, standbysDesc, lagDesc, lagBytesDesc, takenDesc, bytesDesc, verifiedDesc,
+		goodDesc} {
 		to <- d
 	}
 }
@@ -449,11 +456,11 @@ func sendVitals(send func(*prometheus.Desc, float64, ...string), v Facts) {
 	send(mailsDesc, float64(v.MailsWaiting))
 	send(retriedDesc, float64(v.MailsRetried))
 	send(retriedAgeDesc, v.MailWaiting.Seconds())
-	held := 0.0
-	if !v.Restored.At.IsZero() {
-		held = 1
-	}
-	send(restoredDesc, held)
+	send(restoredDesc, number(!v.Restored.At.IsZero()))
+	send(takenDesc, unix(v.Backups.Last.Taken))
+	send(bytesDesc, float64(v.Backups.Last.Bytes))
+	send(verifiedDesc, unix(v.Backups.Ended))
+	send(goodDesc, number(!v.Backups.Ended.IsZero() && v.Backups.Problem == ""))
 	send(standbysDesc, float64(len(v.Standbys)))
 	for _, s := range v.Standbys {
 		if s.Known {
@@ -480,9 +487,7 @@ const (
 )
 
 // AddBackup records a complete backup.
-func AddBackup(ctx context.Context, conn interface {
-	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
-}, b crash.Backup) error {
+func AddBackup(ctx context.Context, conn db.Querier, b crash.Backup) error {
 	_, err := conn.Exec(ctx, sqlAddBackup, pgx.NamedArgs{"taken": b.Taken, "place": b.Place, "bytes": b.Bytes,
 		"reports": b.Reports})
 	return db.Wrap(err, "record the backup")
@@ -490,9 +495,7 @@ func AddBackup(ctx context.Context, conn interface {
 
 // BackupVerified records whether the backup with this name is good. known is false if the database does not
 // know the backup; nothing is recorded then.
-func BackupVerified(ctx context.Context, conn interface {
-	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
-}, name, problem string) (known bool, err error) {
+func BackupVerified(ctx context.Context, conn db.Querier, name, problem string) (known bool, err error) {
 	tag, err := conn.Exec(ctx, sqlVerified, pgx.NamedArgs{"name": name, "problem": problem})
 	if err != nil {
 		return false, fmt.Errorf("record the verification: %w", db.Classify(err))
@@ -502,68 +505,17 @@ func BackupVerified(ctx context.Context, conn interface {
 
 // ReadBackups returns the facts about the backups.
 func ReadBackups(ctx context.Context, h *db.Handle) (b crash.Backups, err error) {
-	var taken, ended *time.Time
-	err = h.Pool.QueryRow(ctx, sqlBackups).Scan(&b.Installed, &taken, &b.Last.Place, &b.Last.Bytes, &b.Last.Reports,
-		&ended, &b.Place, &b.Problem)
-	if err != nil {
-		return b, fmt.Errorf("backups: %w", db.Classify(err))
-	}
-	if taken != nil {
-		b.Last.Taken = *taken
-	}
-	if ended != nil {
-		b.Ended = *ended
-	}
-	return b, nil
+	err = h.Pool.QueryRow(ctx, sqlBackups).Scan(&b.Installed, db.OrZero(&b.Last.Taken), &b.Last.Place, &b.Last.Bytes,
+		&b.Last.Reports, db.OrZero(&b.Ended), &b.Place, &b.Problem)
+	return b, db.Wrap(err, "backups")
 }
 
-// metrics reads the facts from the database, so that all instances report the same.
-type metrics struct {
-	handle   *db.Handle
-	taken    *prometheus.Desc
-	bytes    *prometheus.Desc
-	verified *prometheus.Desc
-	good     *prometheus.Desc
-}
-
-// NewBackupMetrics returns metrics about the last backup.
-func NewBackupMetrics(h *db.Handle) prometheus.Collector {
-	return &metrics{
-		handle: h,
-		taken: prometheus.NewDesc("mishap_backup_last_timestamp_seconds",
-			"When the last complete backup was taken; 0: there is none.", nil, nil),
-		bytes: prometheus.NewDesc("mishap_backup_last_bytes", "Size of the last complete backup.", nil, nil),
-		verified: prometheus.NewDesc("mishap_backup_verified_timestamp_seconds",
-			"When the last verification of a backup ended; 0: there was none.", nil, nil),
-		good: prometheus.NewDesc("mishap_backup_verified_good",
-			"1 if the last verification of a backup found it good; else 0.", nil, nil),
+// number returns 1 for true, and 0 for false.
+func number(b bool) float64 {
+	if b {
+		return 1
 	}
-}
-
-// Describe implements prometheus.Collector.
-func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{m.taken, m.bytes, m.verified, m.good} {
-		ch <- d
-	}
-}
-
-// Collect implements prometheus.Collector. It sends no values while the database is unavailable.
-func (m *metrics) Collect(ch chan<- prometheus.Metric) {
-	//nolint:forbidigo // the interface of the registry has no context
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-	defer cancel()
-	b, err := ReadBackups(ctx, m.handle)
-	if err != nil {
-		return
-	}
-	good := 0.0
-	if !b.Ended.IsZero() && b.Problem == "" {
-		good = 1
-	}
-	for d, value := range map[*prometheus.Desc]float64{m.taken: unix(b.Last.Taken), m.bytes: float64(b.Last.Bytes),
-		m.verified: unix(b.Ended), m.good: good} {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value)
-	}
+	return 0
 }
 
 // unix returns the seconds since 1970 of t, or 0 if t is zero.

@@ -446,8 +446,7 @@ func (s *Retention) remove(ctx context.Context, tx pgx.Tx, run *privacy.Run, id 
 	}
 	run.Changed++
 	args["body"], args["quality"] = db.Compress(rest), grouping.Quality(rest, complete)
-	_, err = tx.Exec(ctx, sqlSaveBody, args)
-	return err
+	return db.Exec(ctx, tx, args, sqlSaveBody)
 }
 
 // The check of the lowest and highest versions and releases compares versions and releases in Go.
@@ -863,8 +862,7 @@ func (s *Retention) expireCounts(ctx context.Context, keepYears int) (e ExpiredC
 	e.Before = e.Before.UTC()
 	if from := CountsFrom(s.Now(), keepYears); keepYears > 0 && from.After(e.Before) {
 		if err := s.changeCounts(ctx, func(tx pgx.Tx) error {
-			_, err := tx.Exec(ctx, sqlAdvance, pgx.NamedArgs{"before": from, "at": s.Now()})
-			return err
+			return db.Exec(ctx, tx, pgx.NamedArgs{"before": from, "at": s.Now()}, sqlAdvance)
 		}); err != nil {
 			return e, err
 		}
@@ -876,8 +874,7 @@ func (s *Retention) expireCounts(ctx context.Context, keepYears int) (e ExpiredC
 	}
 	args := pgx.NamedArgs{"before": e.Before, "most": countRows}
 	if err := s.changeCounts(ctx, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, sqlBaseline, args)
-		return err
+		return db.Exec(ctx, tx, args, sqlBaseline)
 	}); err != nil {
 		return e, err
 	}
@@ -935,8 +932,7 @@ func (s *Retention) expireDays(ctx context.Context, before time.Time) error {
 			if _, err := tx.Exec(ctx, db.LockHolds); err != nil {
 				return err
 			}
-			_, err := tx.Exec(ctx, sqlCollapse, args)
-			return err
+			return db.Exec(ctx, tx, args, sqlCollapse)
 		}); err != nil {
 			return err
 		}
