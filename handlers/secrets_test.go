@@ -18,9 +18,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
-	"mishap/crash/sizetest"
 	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 )
@@ -213,7 +213,7 @@ var (
 // everyNth returns each nth element, beginning with the element i modulo n, so that n successive i
 // get all. A thorough run returns all elements.
 func everyNth[T any](all []T, n, i int) (some []T) {
-	n = sizetest.Rounds(n, 1)
+	n = checktest.Rounds(n, 1)
 	for at := i % n; at < len(all); at += n {
 		some = append(some, all[at])
 	}
@@ -270,7 +270,7 @@ func (h hostile) check(method, what string, a *handlertest.Answer) {
 func (h hostile) queries(page string, usual int, queries []string) {
 	h.t.Helper()
 	refused := usual >= 400 || h.ask(http.MethodGet, page+"?"+strings.Join(queries, "&")) != usual
-	if !refused && sizetest.Rounds(1, 2) == 1 {
+	if !refused && checktest.Rounds(1, 2) == 1 {
 		return
 	}
 	for _, query := range queries {
@@ -336,7 +336,7 @@ func (h hostile) askPage(page string) {
 	usual := h.ask(http.MethodGet, page)
 	// A single check refuses both texts, so each parameter is normally tested with one of them.
 	texts := []string{"a%00b", "%ff"}
-	for round := range sizetest.Rounds(1, len(texts)) {
+	for round := range checktest.Rounds(1, len(texts)) {
 		var queries []string
 		for i, name := range queryNames {
 			queries = append(queries, name+"="+texts[(i+round)%len(texts)])

@@ -19,7 +19,6 @@ import (
 	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
-	"mishap/crash/sizetest"
 	"mishap/handlers/handlertest"
 )
 
@@ -84,7 +83,7 @@ func runDemo(t *testing.T, d *demo, shown *screen, then func(greeting string)) {
 // needs; the second run finds it all again.
 func TestDemo(t *testing.T) {
 	t.Parallel()
-	sizetest.Needs(t, "PostgreSQL")
+	checktest.Needs(t, "PostgreSQL")
 	folder, err := os.MkdirTemp("", "mishap-demo-")
 	if err != nil {
 		t.Fatal(err)

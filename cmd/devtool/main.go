@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"mishap/crash/sizetest"
+	"mishap/crash/checktest"
 	"mishap/db/dbtest"
 )
 
@@ -72,7 +72,7 @@ func besidePostgres(ctx context.Context, args []string) (err error) {
 	if err := os.Chmod(programs, 0o755); err != nil { // gdb runs as another user
 		return err
 	}
-	environ := append(os.Environ(), sizetest.Programs+"="+programs)
+	environ := append(os.Environ(), checktest.Programs+"="+programs)
 	if os.Getenv("TEST_DATABASE_URL") == "" {
 		server, startErr := dbtest.StartServer(ctx)
 		if startErr != nil {

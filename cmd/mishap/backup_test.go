@@ -27,7 +27,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/blobs"
 	"mishap/crash/blobs/blobstest"
-	"mishap/crash/sizetest"
+	"mishap/crash/checktest"
 	"mishap/db"
 	"mishap/db/backup"
 	"mishap/db/bugs"
@@ -163,7 +163,7 @@ func changeManifest(name, from, to string) error {
 // directory.
 func TestRestorePrivate(t *testing.T) {
 	t.Parallel()
-	sizetest.Needs(t, "PostgreSQL")
+	checktest.Needs(t, "PostgreSQL")
 	from, to := dataDir(t), dataDir(t)
 	environ := []string{"MISHAP_DATA_DIR=" + from}
 	mustRun(t, environ, "import", crashFile)
@@ -223,7 +223,7 @@ func TestInterruptedRestoreIntoDatabase(t *testing.T) {
 // begins anew.
 func TestInterruptedRestore(t *testing.T) {
 	t.Parallel()
-	sizetest.Needs(t, "PostgreSQL")
+	checktest.Needs(t, "PostgreSQL")
 	for _, method := range []string{"dump", "base"} {
 		t.Run(method, func(t *testing.T) {
 			t.Parallel()
@@ -397,7 +397,7 @@ func TestMoreRemoteBackup(t *testing.T) {
 // Base backups copy a whole server, so tests cannot use the server that they share.
 func privateServer(t *testing.T) (dataDirectory, address string) {
 	t.Helper()
-	sizetest.Needs(t, "PostgreSQL")
+	checktest.Needs(t, "PostgreSQL")
 	dir := dataDir(t)
 	server, err := embedded.Start(t.Context(), embedded.Config{DataDir: dir, Throwaway: true, Log: dbtest.Log(t)})
 	if err != nil {

@@ -33,8 +33,8 @@ import (
 	"mishap/cmd/mishap/config"
 	"mishap/cmd/mishap/traces"
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
-	"mishap/crash/sizetest"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/db"
 	"mishap/db/dbtest"
@@ -60,7 +60,7 @@ var (
 // their waiting times and over 20 seconds instead of minutes and hours.
 func startPrometheus(t *testing.T, targets ...string) *promServer {
 	t.Helper()
-	sizetest.Needs(t, "Prometheus")
+	checktest.Needs(t, "Prometheus")
 	dir := t.TempDir()
 	rules := ruleFor.ReplaceAllString(readFile(t, monitoring+"alerts.yml"), "${1}0s")
 	rules = ruleRange.ReplaceAllString(rules, "[20s]")
@@ -163,7 +163,7 @@ func (p *promServer) quiet(but ...string) {
 // the limits of the health checks.
 func TestAlertRules(t *testing.T) {
 	t.Parallel()
-	sizetest.Needs(t, "Prometheus")
+	checktest.Needs(t, "Prometheus")
 	rules, err := filepath.Abs(monitoring + "alerts.yml")
 	if err != nil {
 		t.Fatal(err)

@@ -27,7 +27,6 @@ import (
 	"mishap/cmd/mishap/config"
 	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
-	"mishap/crash/sizetest"
 	"mishap/crash/symbols/sandbox"
 	"mishap/crash/symbols/symboltest"
 	"mishap/db/dbtest"
@@ -56,7 +55,7 @@ var binary struct {
 // built returns the path of the built program.
 func built(t *testing.T) string {
 	t.Helper()
-	sizetest.Needs(t, "the built program")
+	checktest.Needs(t, "the built program")
 	binary.once.Do(func() {
 		if binary.folder, binary.err = os.MkdirTemp("", "mishap-built-"); binary.err != nil {
 			return
@@ -493,7 +492,7 @@ func TestHostileLoadNeedsLittleMemory(t *testing.T) {
 	var attack, machines sync.WaitGroup
 	var over atomic.Bool
 	for name, body := range bodies {
-		for i := range sizetest.Rounds(4, 30) {
+		for i := range checktest.Rounds(4, 30) {
 			attack.Go(func() {
 				status, _, _ := request(t, http.MethodPost, "http://"+addresses["ingest_listen"]+"/"+fmt.Sprint(name[:3], i), body)
 				hostile.add(status)

@@ -1,4 +1,6 @@
-// Package checktest has the checks that many tests make.
+// Package checktest has the checks that many tests make, and controls the extent of tests: "make
+// test-quick" skips tests that need a browser or other programs, and "make hard" repeats random tests
+// more often.
 package checktest
 
 import (

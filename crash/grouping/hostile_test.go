@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/grouping"
-	"mishap/crash/sizetest"
 )
 
 // hostile lists patterns that are repeated to make parsing slow, each with the field that it mainly
@@ -80,7 +80,7 @@ func TestHostileFields(t *testing.T) {
 
 // largestReport returns the size of the largest accepted report, 16 MiB, or a quarter of it in
 // normal runs. Quadratic algorithms time out with either size.
-func largestReport() int { return sizetest.Rounds(4<<20, 16<<20) }
+func largestReport() int { return checktest.Rounds(4<<20, 16<<20) }
 
 // TestHostileLines parses the largest reports, with all text in one line.
 func TestHostileLines(t *testing.T) {
@@ -398,7 +398,7 @@ func TestMutationsStayTogether(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(reports)) {
 		fields := reports[name]
 		want := grouping.SignatureOf(fields)
-		for range sizetest.Rounds(12, 25) {
+		for range checktest.Rounds(12, 25) {
 			f := maps.Clone(fields)
 			var done []string
 			for _, m := range mutations {

@@ -13,7 +13,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/checktest"
 	"mishap/crash/dpkg"
-	"mishap/crash/sizetest"
 	"mishap/crash/stats"
 )
 
@@ -705,7 +704,7 @@ func ofRelease(r crash.ReleaseStatus, s situation) (found []string) {
 // TestStatementsAgree checks that the status of random problems does not contradict itself or what was seen.
 func TestStatementsAgree(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(sizetest.Rounds(800, 4_000)) {
+	for seed := range uint64(checktest.Rounds(800, 4_000)) {
 		r := rand.New(rand.NewPCG(seed, 13))
 		s := someSituation(r)
 		b := s.bucket()

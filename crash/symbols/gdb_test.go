@@ -16,7 +16,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/checktest"
-	"mishap/crash/sizetest"
 	"mishap/crash/symbols/symboltest"
 )
 
@@ -172,7 +171,7 @@ func TestDamagedPrograms(t *testing.T) {
 	for _, name := range []string{"tiny", "tidewatch", "isobar", "keel", "flow"} {
 		original := filepath.Join(symboltest.Programs(t), "original", name)
 		content, places := symboltest.Read(t, original), randomPlaces(t, original, name, 100)
-		for range sizetest.Rounds(3, 50) {
+		for range checktest.Rounds(3, 50) {
 			give(t, dir, name, damage(random, content))
 			found, err := n.Name(t.Context(), places)
 			if crash.KindOf(err) == crash.Unprocessable { // gdb itself has crashed

@@ -13,7 +13,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/checktest"
 	"mishap/crash/grouping"
-	"mishap/crash/sizetest"
 	"mishap/crash/symbols"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/crash/symbols/symboltest"
@@ -203,7 +202,7 @@ func TestTruncatedCores(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "", published(t, "tidewatch", "libtide.so.1")...)
 	core := symboltest.Core(t, "tidewatch")
-	points := sizetest.Rounds(8, 20)
+	points := checktest.Rounds(8, 20)
 	named := 0
 	for i := 1; i <= points; i++ {
 		size := len(core) * i / (points + 1)
@@ -231,7 +230,7 @@ func TestDamagedCores(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "", published(t, "tiny", "aborted")...)
 	random := rand.New(rand.NewPCG(1, 2))
-	for i := range sizetest.Rounds(10, 200) {
+	for i := range checktest.Rounds(10, 200) {
 		core := symboltest.Core(t, []string{"tiny", "aborted"}[i%2])
 		for range 1 + random.IntN(40) {
 			at := random.IntN(len(core))
@@ -251,7 +250,7 @@ func TestDamagedFiles(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4))
 	core := symboltest.Core(t, "tiny")
-	for i := range sizetest.Rounds(6, 60) {
+	for i := range checktest.Rounds(6, 60) {
 		dir := t.TempDir()
 		var files []string
 		for _, from := range published(t, "tiny") {

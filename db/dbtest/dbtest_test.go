@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
-	"mishap/crash/sizetest"
+	"mishap/crash/checktest"
 	"mishap/db/dbtest"
 )
 
@@ -73,7 +73,7 @@ func TestNewAndBroken(t *testing.T) {
 }
 
 func TestServerLeavesNothing(t *testing.T) {
-	sizetest.Needs(t, "PostgreSQL")
+	checktest.Needs(t, "PostgreSQL")
 	tmp := dbtest.Must(os.MkdirTemp("", "dbtest-"))(t)
 	t.Cleanup(func() { _ = os.RemoveAll(tmp) })
 	if err := os.Chmod(tmp, 0o755); err != nil { // the server's user needs access

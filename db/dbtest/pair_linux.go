@@ -19,7 +19,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash/checktest"
-	"mishap/crash/sizetest"
 )
 
 // Pair is a primary PostgreSQL server and a synchronous standby, on TCP ports of this machine.
@@ -53,7 +52,7 @@ var pairSettings = []string{
 // StartPair starts a primary with an empty database, and its standby.
 func StartPair(t testing.TB) *Pair {
 	t.Helper()
-	sizetest.Needs(t, "PostgreSQL")
+	checktest.Needs(t, "PostgreSQL")
 	p := &Pair{t: t, bin: serverPrograms(t)}
 	var err error
 	if p.dir, err = os.MkdirTemp("", "mishap-pair-"); err != nil {

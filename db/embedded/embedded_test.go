@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
-	"mishap/crash/sizetest"
+	"mishap/crash/checktest"
 )
 
 func TestColdAndWarmStart(t *testing.T) {
@@ -283,7 +283,7 @@ func TestFolderCannotBeMade(t *testing.T) {
 
 func TestDataDirBelowRootsHome(t *testing.T) {
 	t.Parallel()
-	sizetest.Needs(t, "PostgreSQL")
+	checktest.Needs(t, "PostgreSQL")
 	asRoot(t)
 	closed := t.TempDir()
 	if err := os.Chmod(closed, 0o700); err != nil { // a folder

@@ -17,7 +17,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"mishap/crash/sizetest"
+	"mishap/crash/checktest"
 )
 
 // helperVar is an environment variable that names a data directory and turns the test program into
@@ -56,7 +56,7 @@ var usedCluster = sync.OnceValues(func() (string, error) {
 // usedDataDir returns a data directory with a cluster.
 func usedDataDir(t *testing.T) string {
 	t.Helper()
-	sizetest.Needs(t, "PostgreSQL")
+	checktest.Needs(t, "PostgreSQL")
 	source, err := usedCluster()
 	if err != nil {
 		t.Fatalf("start and stop once: %v", err)
@@ -143,7 +143,7 @@ func (o *other) kill(t *testing.T) {
 // dataDir returns a directory that the server's user can access, unlike t.TempDir.
 func dataDir(t *testing.T) string {
 	t.Helper()
-	sizetest.Needs(t, "PostgreSQL")
+	checktest.Needs(t, "PostgreSQL")
 	dir, err := os.MkdirTemp("", "embedded-")
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"mishap/crash/sizetest"
+	"mishap/crash/checktest"
 )
 
 // stepTime limits one step in the browser. A step that works takes moments. The limit only makes a
@@ -30,7 +30,7 @@ const stepTime = 5 * time.Minute
 // nodes: Navigate, Evaluate and protocol calls.
 func StartBrowser(t testing.TB, options ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
-	sizetest.Needs(t, "Chromium")
+	checktest.Needs(t, "Chromium")
 	all := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(program(t)), chromedp.UserDataDir(t.TempDir()), chromedp.Env("TMPDIR="+t.TempDir()),
 		chromedp.WindowSize(1280, 900), chromedp.Flag("disable-dev-shm-usage", true),

@@ -26,7 +26,6 @@ import (
 	"time"
 
 	"mishap/crash/checktest"
-	"mishap/crash/sizetest"
 	"mishap/crash/symbols/sandbox"
 )
 
@@ -56,7 +55,7 @@ func Main(m *testing.M) {
 // Programs returns the folder that make.sh describes.
 func Programs(t testing.TB) string {
 	t.Helper()
-	sizetest.Needs(t, "compilers, gdb and debuginfod")
+	checktest.Needs(t, "compilers, gdb and debuginfod")
 	built.once.Do(func() {
 		for _, tool := range []string{"gcc", "g++", "go", "objcopy", "dwz", "gdb", "debuginfod"} {
 			if _, err := exec.LookPath(tool); err != nil {
@@ -65,7 +64,7 @@ func Programs(t testing.TB) string {
 				return
 			}
 		}
-		if built.dir = os.Getenv(sizetest.Programs); built.dir != "" {
+		if built.dir = os.Getenv(checktest.Programs); built.dir != "" {
 			built.err = makeOnce(built.dir)
 		} else if built.dir, built.err = Folder(); built.err == nil {
 			built.own = true

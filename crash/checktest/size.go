@@ -1,6 +1,4 @@
-// Package sizetest controls the extent of tests: "make test-quick" skips tests that need a browser or
-// other programs, and "make hard" repeats random tests more often.
-package sizetest
+package checktest
 
 import (
 	"os"
@@ -16,16 +14,14 @@ func Needs(t testing.TB, what string) {
 	}
 }
 
-// Thorough is the environment variable that makes tests thorough, as "make hard" does.
-const Thorough = "MISHAP_TEST_THOROUGH"
-
 // Programs is the environment variable with the folder in which the packages of one run share the
 // crashing programs of package symboltest. "devtool postgres" sets it; without it, each package makes them.
 const Programs = "MISHAP_TEST_PROGRAMS"
 
-// Rounds returns the number of repetitions of a random test: normally, or many in a thorough run.
+// Rounds returns the number of repetitions of a random test: normally, or many in a thorough run, as of
+// "make hard".
 func Rounds(normally, many int) int {
-	if os.Getenv(Thorough) != "" {
+	if os.Getenv("MISHAP_TEST_THOROUGH") != "" {
 		return many
 	}
 	return normally
