@@ -598,60 +598,84 @@ func TestPracticeTrackerAnswersAsCaptured(t *testing.T) {
 func contains(s, sub string) bool { return strings.Contains(s, sub) }
 
 // TestEveryFaultEndsInOneBug lets creating a bug fail, once or several times, and also the searches
-// after it. In the end the tracker has exactly one bug for the bucket, and the bucket has this bug.
+// after it, or rejects the person's own account after it. In the end the tracker has exactly one bug
+// for the bucket, and the bucket has this bug.
 func TestEveryFaultEndsInOneBug(t *testing.T) {
 	t.Parallel()
-	for _, fault := range trackertest.Faults() {
-		t.Run(string(fault), func(t *testing.T) {
+	for faults := range slices.Chunk(trackertest.Faults(), 8) {
+		cases := map[string]trackertest.Fault{}
+		for _, fault := range faults {
+			cases[string(fault)] = fault
+		}
+		t.Run(string(faults[0]), func(t *testing.T) {
 			t.Parallel()
-			h := newFixture(t)
-			if fault == trackertest.LateWork {
-				// The tracker continues after we have stopped waiting, so only a search that is late enough
-				// gives the right result.
-				h.cfg.Settle = time.Second
-			}
-			u := h.instance()
-			for i, tt := range []struct{ create, search trackertest.FaultSpec }{
-				{trackertest.FaultSpec{Fault: fault}, trackertest.FaultSpec{}},
-				{trackertest.FaultSpec{Fault: fault, Times: 3}, trackertest.FaultSpec{}},
-				{trackertest.FaultSpec{Fault: fault}, trackertest.FaultSpec{Fault: fault, Times: 2}},
-				{trackertest.FaultSpec{Fault: trackertest.DropAfter}, trackertest.FaultSpec{Fault: fault}},
-				{trackertest.FaultSpec{Fault: trackertest.DropBefore}, trackertest.FaultSpec{Fault: fault}},
-			} {
-				for operation, spec := range map[trackertest.Operation]trackertest.FaultSpec{
-					trackertest.OpCreate: tt.create, trackertest.OpSearch: tt.search,
-				} {
-					if spec.Operation, spec.Delay = operation, 10*time.Millisecond; spec.Fault != "" {
-						h.lp.FailWith(spec)
-					}
-				}
-				h.exerciseFault(u, i)
-				h.lp.ClearFaults()
-				if got := len(h.lp.Bugs()); got != i+1 {
-					t.Fatalf("after %+v: got %d bugs in the tracker, want %d", tt, got, i+1)
-				}
-			}
+			inTurn(t, cases, everyFault)
 		})
 	}
 }
 
-// exerciseFault requests a bug again and again, like a persistent person.
-func (h *fixture) exerciseFault(u *instance, n int) {
+func everyFault(t *testing.T, h *fixture, fault trackertest.Fault) {
+	if fault == trackertest.LateWork {
+		// The tracker continues after we have stopped waiting, so only a search that is late enough
+		// gives the right result.
+		h.cfg.Settle = time.Second
+	}
+	i, u := h.instance(), h.person("ines")
+	for n, tt := range []struct {
+		create, search trackertest.FaultSpec
+		own            bool
+	}{
+		{trackertest.FaultSpec{Fault: fault}, trackertest.FaultSpec{}, false},
+		{trackertest.FaultSpec{Fault: fault, Times: 3}, trackertest.FaultSpec{}, false},
+		{trackertest.FaultSpec{Fault: fault}, trackertest.FaultSpec{Fault: fault, Times: 2}, false},
+		{trackertest.FaultSpec{Fault: trackertest.DropAfter}, trackertest.FaultSpec{Fault: fault}, false},
+		{trackertest.FaultSpec{Fault: trackertest.DropBefore}, trackertest.FaultSpec{Fault: fault}, false},
+		{trackertest.FaultSpec{Fault: fault}, trackertest.FaultSpec{}, true},
+	} {
+		for operation, spec := range map[trackertest.Operation]trackertest.FaultSpec{
+			trackertest.OpCreate: tt.create, trackertest.OpSearch: tt.search,
+		} {
+			if spec.Operation, spec.Delay = operation, 10*time.Millisecond; spec.Fault != "" {
+				h.lp.FailWith(spec)
+			}
+		}
+		h.exerciseFault(i, n, u, tt.own)
+		h.lp.ClearFaults()
+		if got := len(h.lp.Bugs()); got != n+1 {
+			t.Fatalf("after %+v: got %d bugs in the tracker, want %d", tt, got, n+1)
+		}
+	}
+}
+
+// exerciseFault requests a bug again and again, like a persistent person, whose own account the
+// tracker rejects after the first request.
+func (h *fixture) exerciseFault(i *instance, n int, u crash.User, withOwn bool) {
 	h.t.Helper()
 	signature := h.problem(n)
+	opts := tracker.Options{Person: u.Name, Wait: 50 * time.Millisecond}
+	var token crash.AccessToken
+	if withOwn {
+		token, opts.Own = h.connect(i, u, "WRITE_PUBLIC"), u.ID
+	}
 	press := func() {
-		_, err := u.filer.CreateBug(h.t.Context(), signature, tracker.Options{Person: "ines", Wait: 50 * time.Millisecond})
+		_, err := i.filer.CreateBug(h.t.Context(), signature, opts)
 		if err != nil && crash.KindOf(err) != crash.Refused && crash.KindOf(err) != crash.Unavailable {
 			h.t.Errorf("got error %v of kind %v, want Refused or Unavailable", err, crash.KindOf(err))
 		}
 	}
 	press()
-	h.until("the bug is filed", []*instance{u}, func() bool {
+	if withOwn {
+		h.lp.Revoke(token.Token)
+	}
+	h.until("the bug is filed", []*instance{i}, func() bool {
 		filing := h.bucket(signature).Filing
 		if filing.State == crash.FilingRefused || filing.Problem == "tracker_credentials" { // a person clicks again
 			press()
 		}
 		return filing.State == crash.FilingFiled && h.lp.Working() == 0
 	})
-	h.wantOneBug(signature)
+	by, fallback := h.reporter(signature), h.filing(signature).Fallback // only a rejection changes the account
+	if (by == robot) != (!withOwn || fallback != "") {
+		h.t.Errorf("got a bug by %s, with the reason %q", by, fallback)
+	}
 }

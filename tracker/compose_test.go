@@ -116,40 +116,38 @@ func TestBugTexts(t *testing.T) {
 		"unicode":      func(h *fixture) string { return h.save("m", day(18), crashtest.Unicode()) },
 		"long":         func(h *fixture) string { return h.save("m", day(18), crashtest.Long()) },
 		"steps": func(h *fixture) string {
-			return h.save("m", day(18), crashtest.Native(crashtest.Set("ProcEnviron", "USER=wendeline\nHOME=/home/wendeline"),
-				crashtest.Set("StepsToReproduce", "1. Open /home/wendeline/letters/secret.odt\n\n2. Press Ctrl+S twice\x1b[31m as "+
-					"wendeline@harbour.example\n"+strings.Repeat("3. again\n", 60))))
+			steps := "1. Open /home/wendeline/letters/secret.odt\n\n2. Press Ctrl+S twice\x1b[31m as " +
+				"wendeline@harbour.example\n" + strings.Repeat("3. again\n", 60)
+			return h.save("m", day(18), crashtest.Native(crashtest.Set("DuplicateSignature", "steps"),
+				crashtest.Set("ProcEnviron", "USER=wendeline\nHOME=/home/wendeline"),
+				crashtest.Set("StepsToReproduce", steps)))
 		},
 		"test machine": func(h *fixture) string {
 			return h.save("deadbeef01", day(18), crashtest.Recoverable())
 		},
 	}
-	for name, save := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := newFixture(t)
-			bug := h.bugOf(save(h))
-			got := bug.Title + "\n\n" + bug.Description + "\n" + strings.Join(bug.Tags, " ") + "\n"
-			file := filepath.Join("testdata", "bugs", strings.ReplaceAll(name, " ", "-")+".txt")
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
+	inTurn(t, tests, func(t *testing.T, h *fixture, save func(*fixture) string) {
+		bug := h.bugOf(save(h))
+		got := bug.Title + "\n\n" + bug.Description + "\n" + strings.Join(bug.Tags, " ") + "\n"
+		file := filepath.Join("testdata", "bugs", strings.ReplaceAll(filepath.Base(t.Name()), "_", "-")+".txt")
+		if *update {
+			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("the text has changed (-want +got):\n%s", diff)
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), got); diff != "" {
+			t.Errorf("the text has changed (-want +got):\n%s", diff)
+		}
+		for i, n := range []int{utf8.RuneCountInString(bug.Title), utf8.RuneCountInString(bug.Description)} {
+			if limit := []int{200, 50_000}[i]; n > limit || n == 0 {
+				t.Errorf("got %d characters, want at most %d", n, limit)
 			}
-			for i, n := range []int{utf8.RuneCountInString(bug.Title), utf8.RuneCountInString(bug.Description)} {
-				if limit := []int{200, 50_000}[i]; n > limit || n == 0 {
-					t.Errorf("got %d characters, want at most %d", n, limit)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 func sectionProblem(n int, versions int) tracker.SectionProblem {

@@ -306,7 +306,7 @@ func (s *senders) leave() {
 // order of the clicks.
 func TestQueue(t *testing.T) {
 	t.Parallel()
-	const clicks = 200
+	const clicks = 50
 	h := newFixture(t)
 	w := h.watch()
 	h.cfg.Settle = patience
@@ -654,26 +654,22 @@ func TestNothingPrivateLeaves(t *testing.T) {
 		"program in a home": crashtest.Native(append(private,
 			crashtest.Set("ExecutablePath", "/home/ines.almeida/bin/tide"))...),
 	}
-	for name, report := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := newFixture(t)
-			if err := bugs.New(h.db).SaveBugTemplate(t.Context(), crash.BugTemplate{Body: everything,
-				By: "ada"}); err != nil {
-				t.Fatal(err)
+	inTurn(t, tests, func(t *testing.T, h *fixture, report crashtest.Report) {
+		if err := bugs.New(h.db).SaveBugTemplate(t.Context(), crash.BugTemplate{Body: everything,
+			By: "ada"}); err != nil {
+			t.Fatal(err)
+		}
+		bug := h.bugOf(h.report(report))
+		text := bug.Title + "\n" + bug.Description
+		for _, secret := range secrets {
+			if strings.Contains(text, secret) {
+				t.Errorf("the bug contains %q:\n%s", secret, text)
 			}
-			bug := h.bugOf(h.report(report))
-			text := bug.Title + "\n" + bug.Description
-			for _, secret := range secrets {
-				if strings.Contains(text, secret) {
-					t.Errorf("the bug contains %q:\n%s", secret, text)
-				}
-			}
-			if !strings.Contains(text, "signature: ") || strings.Count(text, "https://mishap.example/problem/") < 2 {
-				t.Errorf("the template was not used:\n%s", text)
-			}
-		})
-	}
+		}
+		if !strings.Contains(text, "signature: ") || strings.Count(text, "https://mishap.example/problem/") < 2 {
+			t.Errorf("the template was not used:\n%s", text)
+		}
+	})
 }
 
 // TestTemplateChosen checks that the most specific template is used, or the shipped text if there

@@ -127,12 +127,13 @@ func TestFileWithOwnAccount(t *testing.T) {
 // cannot, and that the reason is recorded.
 func TestFallBack(t *testing.T) {
 	t.Parallel()
-	for name, tt := range map[string]struct {
+	type fallBack struct {
 		level string
 		spoil func(*fixture, *instance, crash.User, crash.AccessToken) error
 		calls int // by the person's own account
 		dead  bool
-	}{
+	}
+	inTurn(t, map[string]fallBack{
 		"revoked": {"WRITE_PUBLIC", func(h *fixture, _ *instance, _ crash.User, token crash.AccessToken) error {
 			h.lp.Revoke(token.Token)
 			return nil
@@ -156,37 +157,34 @@ func TestFallBack(t *testing.T) {
 		"disabled": {"WRITE_PUBLIC", func(h *fixture, _ *instance, u crash.User, _ crash.AccessToken) error {
 			return people.New(h.db).Disable(h.t.Context(), "", u.Name)
 		}, 0, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := newFixture(t)
-			i, u := h.instance(), h.person("ines")
-			token := h.connect(i, u, tt.level)
-			if err := tt.spoil(h, i, u, token); err != nil {
-				t.Fatal(err)
+	}, func(t *testing.T, h *fixture, tt fallBack) {
+		i, u := h.instance(), h.person("ines")
+		token := h.connect(i, u, tt.level)
+		if err := tt.spoil(h, i, u, token); err != nil {
+			t.Fatal(err)
+		}
+		for n := range 2 { // the second one needs no call by the rejected account
+			signature := h.problem(n)
+			opts := tracker.Options{Person: "ines", Own: u.ID, Wait: patience}
+			r, err := i.filer.CreateBug(t.Context(), signature, opts)
+			if err != nil || r.State != crash.FilingFiled || r.Fallback == "" {
+				t.Fatalf("got %+v, %v, want it filed with a reason for the other account", r.Filing, err)
 			}
-			for n := range 2 { // the second one needs no call by the rejected account
-				signature := h.problem(n)
-				opts := tracker.Options{Person: "ines", Own: u.ID, Wait: patience}
-				r, err := i.filer.CreateBug(t.Context(), signature, opts)
-				if err != nil || r.State != crash.FilingFiled || r.Fallback == "" {
-					t.Fatalf("got %+v, %v, want it filed with a reason for the other account", r.Filing, err)
-				}
-				if got := h.reporter(signature); got != robot {
-					t.Errorf("got a bug by %s, want by %s", got, robot)
-				}
-				if line := h.actionOf(signature, "bug.fall-back"); line.Text != r.Fallback {
-					t.Errorf("ledger: got %+v, want the reason %q", line, r.Fallback)
-				}
+			if got := h.reporter(signature); got != robot {
+				t.Errorf("got a bug by %s, want by %s", got, robot)
 			}
-			if got := len(h.lp.Requests(trackertest.OpCreate)); got != tt.calls+2 {
-				t.Errorf("got %d calls to create, want %d", got, tt.calls+2)
+			if line := h.actionOf(signature, "bug.fall-back"); line.Text != r.Fallback {
+				t.Errorf("ledger: got %+v, want the reason %q", line, r.Fallback)
 			}
-			if own := h.own(i, u); own.Dead != tt.dead {
-				t.Errorf("got %+v, want it rejected: %t", own, tt.dead)
-			}
-		})
-	}
+		}
+		if got := len(h.lp.Requests(trackertest.OpCreate)); got != tt.calls+2 {
+			t.Errorf("got %d calls to create, want %d", got, tt.calls+2)
+		}
+		if own := h.own(i, u); own.Dead != tt.dead {
+			t.Errorf("got %+v, want it rejected: %t", own, tt.dead)
+		}
+		_ = people.New(h.db).Enable(t.Context(), "", u.Name) // for the next case
+	})
 }
 
 // actionOf returns the last line of a bucket's ledger about an action.
@@ -224,114 +222,71 @@ func TestOwnUnknownOutcome(t *testing.T) {
 		return err
 	}
 	nothing := func(*fixture, *instance, crash.User, crash.AccessToken) error { return nil }
-	for name, tt := range map[string]struct {
+	type outcome struct {
 		between func(*fixture, *instance, crash.User, crash.AccessToken) error
 		private bool
 		parks   bool
-	}{
-		"still connected":          {nothing, false, false},
-		"revoked":                  {revoke, false, false},
-		"disconnected":             {disconnect, false, false},
-		"removed":                  {remove, false, false},
-		"another account":          {other, false, false},
-		"private, still connected": {nothing, true, false},
-		"private, revoked":         {revoke, true, true},
-		"private, disconnected":    {disconnect, true, true},
-		"private, another account": {other, true, true},
-		"private, removed":         {remove, true, true},
-	} {
-		for _, fault := range []trackertest.Fault{trackertest.DropAfter, trackertest.Lost502} {
-			t.Run(name+" "+string(fault), func(t *testing.T) {
-				t.Parallel()
-				h := newFixture(t)
-				h.cfg.Settle = 200 * time.Millisecond
-				i, u := h.instance(), h.person("ines")
-				token := h.connect(i, u, "WRITE_PRIVATE")
-				signature := h.problem(1)
-				h.lp.Fail(trackertest.OpCreate, fault)
-				draft := crash.Draft{Title: "a title", Description: "a text", OnDistribution: true,
-					Information: crash.InformationPublic}
-				if tt.private {
-					draft.Information = crash.InformationPrivate
-				}
-				opts := tracker.Options{Person: "ines", Own: u.ID, Draft: &draft}
-				if _, err := i.filer.CreateBug(t.Context(), signature, opts); err != nil {
-					t.Fatal(err)
-				}
-				h.until("the outcome is unknown", nil, func() bool { return h.filing(signature).State == crash.FilingUncertain })
-				if err := tt.between(h, i, u, token); err != nil {
-					t.Fatal(err)
-				}
-				if !tt.parks {
-					h.filed(i, signature)
-					if got := h.reporter(signature); got != ines {
-						t.Errorf("got a bug by %s, want by %s", got, ines)
-					}
-					return
-				}
-				parked := func() bool { return h.filing(signature).State == crash.FilingRefused }
-				h.until("the filing is parked", []*instance{i}, parked)
-				f := h.filing(signature)
-				if f.Problem != "private_unknown" || !contains(f.Reason, "~"+ines) || len(h.lp.Bugs()) != 1 {
-					t.Fatalf("got %+v and %d bugs, want it parked and one bug", f, len(h.lp.Bugs()))
-				}
-				if name == "private, removed" {
-					return // nobody can connect the account again, so a person has to decide
-				}
-				// A click searches again, and does not send it.
-				h.exec(`update filings set settles = now()`)
-				_, _ = i.filer.CreateBug(t.Context(), signature, tracker.Options{Person: "theo", Wait: patience})
-				h.until("the filing is parked again", []*instance{i}, parked)
-				if got := len(h.lp.Bugs()); got != 1 {
-					t.Fatalf("got %d bugs, want 1", got)
-				}
-				h.connect(i, u, "WRITE_PRIVATE") // which has it searched for
-				h.filed(i, signature)
-				if got := h.reporter(signature); got != ines {
-					t.Errorf("got a bug by %s, want by %s", got, ines)
-				}
-			})
+		final   bool // nobody can connect the account again, so a person has to decide
+	}
+	inTurn(t, map[string]outcome{
+		"still connected":          {nothing, false, false, false},
+		"revoked":                  {revoke, false, false, false},
+		"disconnected":             {disconnect, false, false, false},
+		"removed":                  {remove, false, false, false},
+		"another account":          {other, false, false, false},
+		"private, still connected": {nothing, true, false, false},
+		"private, revoked":         {revoke, true, true, false},
+		"private, disconnected":    {disconnect, true, true, false},
+		"private, another account": {other, true, true, false},
+		"private, removed":         {remove, true, true, true},
+	}, func(t *testing.T, h *fixture, tt outcome) {
+		h.cfg.Settle = 200 * time.Millisecond
+		i, u := h.instance(), h.person("ines")
+		token := h.connect(i, u, "WRITE_PRIVATE")
+		signature := h.problem(1)
+		h.lp.Fail(trackertest.OpCreate, trackertest.DropAfter)
+		draft := crash.Draft{Title: "a title", Description: "a text", OnDistribution: true,
+			Information: crash.InformationPublic}
+		if tt.private {
+			draft.Information = crash.InformationPrivate
 		}
-	}
-}
-
-// TestOwnFaults lets creating a bug with a person's own account fail in every way, then rejects the
-// account. Only a rejection leads to a bug by the application's account.
-func TestOwnFaults(t *testing.T) {
-	t.Parallel()
-	for _, fault := range trackertest.Faults() {
-		t.Run(string(fault), func(t *testing.T) {
-			t.Parallel()
-			h := newFixture(t)
-			if fault == trackertest.LateWork {
-				h.cfg.Settle = time.Second
+		opts := tracker.Options{Person: "ines", Own: u.ID, Draft: &draft}
+		if _, err := i.filer.CreateBug(t.Context(), signature, opts); err != nil {
+			t.Fatal(err)
+		}
+		h.until("the outcome is unknown", nil, func() bool { return h.filing(signature).State == crash.FilingUncertain })
+		if err := tt.between(h, i, u, token); err != nil {
+			t.Fatal(err)
+		}
+		if !tt.parks {
+			h.filed(i, signature)
+			if got := h.reporter(signature); got != ines {
+				t.Errorf("got a bug by %s, want by %s", got, ines)
 			}
-			i, u := h.instance(), h.person("ines")
-			token := h.connect(i, u, "WRITE_PUBLIC")
-			h.lp.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: fault, Delay: 10 * time.Millisecond})
-			signature := h.problem(1)
-			press := func() {
-				opts := tracker.Options{Person: "ines", Own: u.ID, Wait: 50 * time.Millisecond}
-				_, _ = i.filer.CreateBug(t.Context(), signature, opts)
-			}
-			press()
-			h.lp.Revoke(token.Token)
-			h.until("the bug is filed", []*instance{i}, func() bool {
-				f := h.bucket(signature).Filing
-				if f.State == crash.FilingRefused {
-					press()
-				}
-				return f.State == crash.FilingFiled && h.lp.Working() == 0
-			})
-			if got := len(h.lp.Bugs()); got != 1 {
-				t.Fatalf("got %d bugs, want 1", got)
-			}
-			f := h.filing(signature)
-			if got := h.reporter(signature); (got == robot) != (f.Fallback != "") {
-				t.Errorf("got a bug by %s, with the reason %q", got, f.Fallback)
-			}
-		})
-	}
+			return
+		}
+		parked := func() bool { return h.filing(signature).State == crash.FilingRefused }
+		h.until("the filing is parked", []*instance{i}, parked)
+		f := h.filing(signature)
+		if f.Problem != "private_unknown" || !contains(f.Reason, "~"+ines) || len(h.lp.Bugs()) != 1 {
+			t.Fatalf("got %+v and %d bugs, want it parked and one bug", f, len(h.lp.Bugs()))
+		}
+		if tt.final {
+			return
+		}
+		// A click searches again, and does not send it.
+		h.exec(`update filings set settles = now()`)
+		_, _ = i.filer.CreateBug(t.Context(), signature, tracker.Options{Person: "theo", Wait: patience})
+		h.until("the filing is parked again", []*instance{i}, parked)
+		if got := len(h.lp.Bugs()); got != 1 {
+			t.Fatalf("got %d bugs, want 1", got)
+		}
+		h.connect(i, u, "WRITE_PRIVATE") // which has it searched for
+		h.filed(i, signature)
+		if got := h.reporter(signature); got != ines {
+			t.Errorf("got a bug by %s, want by %s", got, ines)
+		}
+	})
 }
 
 // TestAccountsParkApart checks that a rejected account delays only the bugs that are filed with it.

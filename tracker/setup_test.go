@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -25,8 +27,10 @@ type fixture struct {
 	url string
 	lp  *trackertest.Tracker
 	cfg tracker.Config
-	db  *db.Store // to read results
+	db  *db.Store // to read results, and of the first instance
 
+	number    int // of this case among those that share the database
+	instances int
 }
 
 // timeout is longer than any answer takes on a slow machine. Calls that the practice tracker lets
@@ -45,24 +49,49 @@ type instance struct {
 // so that tests are fast.
 func newFixture(t *testing.T, options ...trackertest.Options) *fixture {
 	t.Helper()
-	h := &fixture{t: t, url: dbtest.URL(t), lp: trackertest.New(t, options...)}
+	h := &fixture{t: t, url: dbtest.URL(t)}
 	h.db = dbtest.Open(t, h.url)
-	h.cfg = tracker.Config{
-		URL: h.lp.URL, APIURL: h.lp.APIURL, ConsumerKey: consumer, Target: "ubuntu", BaseURL: "https://mishap.example",
-		Token: h.lp.Token(consumer), Timeout: timeout, Settle: 20 * time.Millisecond, Backoff: 10 * time.Millisecond,
-		Pause: time.Millisecond, Transport: h.lp.TimeOutHung, Log: dbtest.Log(t),
-	}
+	h.practise(options...)
 	return h
 }
 
-// instance starts an instance with changes to the configuration. It ends with the test.
+// inTurn runs the cases of a table one after another. Each has its own practice tracker and
+// problems, but all share one database and its connections, which take most of the time.
+func inTurn[C any](t *testing.T, cases map[string]C, test func(*testing.T, *fixture, C)) {
+	t.Helper()
+	h := newFixture(t)
+	for _, name := range slices.Sorted(maps.Keys(cases)) {
+		h.number++
+		t.Run(name, func(t *testing.T) {
+			own := &fixture{t: t, url: h.url, db: h.db, number: h.number}
+			own.practise(trackertest.Options{FirstBug: int64(1000 * h.number)})
+			test(t, own, cases[name])
+		})
+	}
+}
+
+// practise starts the practice tracker.
+func (h *fixture) practise(options ...trackertest.Options) {
+	h.lp = trackertest.New(h.t, options...)
+	h.cfg = tracker.Config{
+		URL: h.lp.URL, APIURL: h.lp.APIURL, ConsumerKey: consumer, Target: "ubuntu", BaseURL: "https://mishap.example",
+		Token: h.lp.Token(consumer), Timeout: timeout, Settle: 20 * time.Millisecond, Backoff: 10 * time.Millisecond,
+		Pause: time.Millisecond, Transport: h.lp.TimeOutHung, Log: dbtest.Log(h.t),
+	}
+}
+
+// instance starts an instance with changes to the configuration. It ends with the test. The first
+// one uses the store that reads results.
 func (h *fixture) instance(change ...func(*tracker.Config)) *instance {
 	h.t.Helper()
 	cfg := h.cfg
 	for _, c := range change {
 		c(&cfg)
 	}
-	u := &instance{store: dbtest.Open(h.t, h.url)}
+	u := &instance{store: h.db}
+	if h.instances++; h.instances > 1 {
+		u.store = dbtest.Open(h.t, h.url)
+	}
 	u.creds = tracker.NewCredentials(cfg, bugs.New(u.store))
 	u.lp = tracker.NewClient(cfg, u.creds)
 	u.filer = tracker.NewFiler(cfg, bugs.New(u.store), u.lp)
@@ -104,6 +133,7 @@ func (h *fixture) report(r crashtest.Report) string {
 // problem stores a report of the nth problem.
 func (h *fixture) problem(n int) string {
 	h.t.Helper()
+	n += 1000 * h.number
 	return h.report(crashtest.Native(crashtest.Set("DuplicateSignature", problemSignature(n)),
 		crashtest.Process(10_000+n)))
 }

@@ -77,7 +77,7 @@ func (s *Server) createBug(c *call, p *params, token *accessToken) response {
 	if p.wrong != nil {
 		return p.refusal()
 	}
-	bug.Number, bug.Created, bug.Subscribers = s.state.nextBug(), s.now(), []string{token.Person}
+	bug.Number, bug.Created, bug.Subscribers = s.state.nextBug(s.opts.FirstBug), s.now(), []string{token.Person}
 	s.state.Bugs = append(s.state.Bugs, bug)
 	s.save()
 	return text(201, "").with("Location", c.root()+bug.path())

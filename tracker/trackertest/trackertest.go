@@ -41,6 +41,7 @@ type Options struct {
 	Unpublished []string         // source packages that exist but are not published
 	Archive     *Archive         // what is published; nil: every requested version
 	PageSize    int              // entries on a page of a search; 0: 75
+	FirstBug    int64            // number of the first bug; 0: 2100001
 	Now         func() time.Time // nil: time.Now
 }
 
@@ -288,7 +289,7 @@ func (s *Server) change(b *Bug, change func(*Bug)) {
 func (s *Server) Add(b Bug) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b.Number = s.state.nextBug()
+	b.Number = s.state.nextBug(s.opts.FirstBug)
 	b.InformationType = cmp.Or(b.InformationType, "Public")
 	b.Reporter = cmp.Or(b.Reporter, "someone-else")
 	b.Distribution = cmp.Or(b.Distribution, distribution)
@@ -536,9 +537,9 @@ func (st *state) bug(number int64) *Bug {
 	return find(st.Bugs, func(b *Bug) bool { return b.Number == number })
 }
 
-func (st *state) nextBug() int64 {
+func (st *state) nextBug(first int64) int64 {
 	if len(st.Bugs) == 0 {
-		return 2100001
+		return cmp.Or(first, 2100001)
 	}
 	return st.Bugs[len(st.Bugs)-1].Number + 1
 }
