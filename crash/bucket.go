@@ -316,7 +316,6 @@ func asSent(s string) string {
 // bytes.
 type keyHash struct{ sha hash.Hash }
 
-// newKeyHash returns a keyHash that already includes the system's name.
 func newKeyHash(system SystemID) keyHash {
 	h := keyHash{sha256.New()}
 	h.add(string(system))

@@ -235,7 +235,6 @@ type Condition struct {
 	Terms   []Term
 }
 
-// storedCondition is the JSON form of a condition.
 type storedCondition struct {
 	Reports []string `json:"reports,omitempty"`
 	Terms   []Term   `json:"terms,omitempty"`

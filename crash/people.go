@@ -68,7 +68,6 @@ type Packages struct {
 	Names []string // names and patterns such as linux-*, sorted; without effect if All
 }
 
-// patternRunes are the characters that only patterns contain.
 const patternRunes = `*?[\`
 
 // Include reports whether a source package is among p. An unknown source package is only among all.
@@ -315,10 +314,8 @@ type GrantScope struct {
 	Name string // empty for all packages
 }
 
-// archiveName is the form of names of packages, sets and teams.
 var archiveName = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]*$`)
 
-// maxScopeName is the maximum number of bytes in the name of a scope.
 const maxScopeName = 100
 
 // Check returns an error of kind Invalid if there cannot be such a scope.
@@ -790,7 +787,6 @@ func (f Follow) Number() int64 {
 	return n
 }
 
-// maxFollowName is the largest length of a followed name, in code points.
 const maxFollowName = 200
 
 // NewFollow validates a kind and a name. It removes the leading tilde from names of people, which
@@ -860,7 +856,6 @@ func (s SavedSearch) MayChange(u User) bool {
 	return u.ID == s.OwnerID || s.Shared && u.Role.Allows(RoleAdmin)
 }
 
-// maxSearchName is the largest length of the name of a search, in characters.
 const maxSearchName = 60
 
 // SearchName returns the name of a search without outer spaces. Its error has the kind Invalid.

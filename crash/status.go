@@ -110,7 +110,6 @@ func (s Status) Regressed() (release Release, version string, ok bool) {
 	return "", "", false
 }
 
-// maxNamedReleases is the largest number of releases that a sentence names for each state.
 const maxNamedReleases = 3
 
 // Text describes the status in a sentence or two, such as "Fixed in sid; still open in 24.04 (11

@@ -116,7 +116,6 @@ func (m MissingSymbol) Command() string {
 	return "mishap symbols add " + files
 }
 
-// maxCommandFiles limits the names in a command, in bytes.
 const maxCommandFiles = 500
 
 // InPackage reports whether Command names a package.
@@ -156,7 +155,6 @@ func unprintable(r rune) bool { return !unicode.IsPrint(r) || r == unicode.Repla
 
 var plainWord = regexp.MustCompile(`^[0-9A-Za-z/_.,:+@%-]+$`)
 
-// shellQuoted returns one word of a POSIX shell.
 func shellQuoted(s string) string {
 	if plainWord.MatchString(s) {
 		return s

@@ -456,7 +456,6 @@ func CleanNote(text string) (string, error) {
 // or a path. The names have the form of names of accounts.
 var mention = regexp.MustCompile(`(?:^|[^\pL\pN._%+@/-])@([\pL\pN](?:[\pL\pN._@+-]{0,62}[\pL\pN])?)`)
 
-// maxMentions is the largest number of names that a note can mention.
 const maxMentions = 50
 
 // Mention is a name after an at sign in a text.
@@ -496,10 +495,8 @@ type Assigned struct {
 	Bug  int64  // number of the bug whose assignee it is; 0: it was assigned in mishap
 }
 
-// trackerName is the form of names of people and teams at the tracker.
 var trackerName = regexp.MustCompile(`^[a-z0-9][a-z0-9.+-]{0,79}$`)
 
-// maxAssignee is the largest length of the name of an account, in code points.
 const maxAssignee = 64
 
 // ParseAssignee returns the name of an assignee in the form in which it is stored. It accepts the

@@ -318,7 +318,6 @@ func (c *Client) subscribedPackages(ctx context.Context, person string) (names [
 
 const maxFound = 20
 
-// taskTitle matches the title of a task: Bug #7 in tidewatch (Ubuntu): "the title".
 var taskTitle = regexp.MustCompile(`(?s)^Bug #\d+ in .*?: "(.*)"$`)
 
 // SearchBugs returns bugs of any status that may describe the problem, newest first. It searches

@@ -125,7 +125,6 @@ func (c *Client) realm() string {
 	return u.Scheme + "://" + u.Host + "/"
 }
 
-// record records a failed call in the metrics and the credentials.
 func (c *Client) record(ctx context.Context, e *CallError) *CallError {
 	c.metrics.called(e.Operation, e.Outcome)
 	if c.creds != nil {
@@ -211,13 +210,11 @@ func (c *Client) Check(ctx context.Context) (string, error) {
 	return name, err
 }
 
-// errPermission returns the error for a call that the access token or its account may not make.
 func errPermission(e *CallError) *crash.Error {
 	return crash.Errorf(crash.Refused, "tracker_refused", "The tracker refused: mishap lacks a permission (%s). "+
 		"An admin can reconnect at /admin/tracker with a level that may change data.", e.Text).Because(e)
 }
 
-// sentence returns the error that a person sees for a failed call.
 func sentence(e *CallError) *crash.Error {
 	var out *crash.Error
 	switch e.Outcome {
@@ -278,7 +275,6 @@ func (e *CallError) Error() string {
 
 func (e *CallError) Unwrap() error { return e.Err }
 
-// callError returns the CallError in err, or a new one with an unknown outcome.
 func callError(operation string, err error) *CallError {
 	if e, ok := errors.AsType[*CallError](err); ok {
 		return e
@@ -286,7 +282,6 @@ func callError(operation string, err error) *CallError {
 	return &CallError{Operation: operation, Outcome: OutcomeUnknown, Text: Clean(err.Error(), maxWords), Err: err}
 }
 
-// maxAnswer bounds every answer, in bytes.
 const maxAnswer = 1 << 20
 
 // newHTTPClient returns a client that follows no redirects and sends no cookies. With a cookie, the
@@ -414,7 +409,6 @@ func networkWords(ctx context.Context, err error) string {
 	}
 }
 
-// failure returns the CallError for an unexpected answer.
 func failure(operation string, a answer, secrets ...crash.Secret) *CallError {
 	e := &CallError{
 		Operation:  operation,
@@ -464,7 +458,6 @@ func deadToken(body []byte) bool {
 	return false
 }
 
-// retryAfter returns the duration of a Retry-After header, at most an hour.
 func retryAfter(h http.Header) time.Duration {
 	n, err := strconv.Atoi(strings.TrimSpace(h.Get("Retry-After")))
 	if err != nil || n < 0 {
@@ -573,7 +566,6 @@ func Clean(s string, limit int) string {
 	return crash.Shorten(strings.Join(lines, "; "), limit)
 }
 
-// printable returns r if it is visible, a blank for white space, and -1 for the rest.
 func printable(r rune) rune {
 	switch {
 	case unicode.IsSpace(r):
@@ -598,7 +590,6 @@ func wordsOf(contentType string, body []byte, secrets ...crash.Secret) string {
 	return Clean(scrub(s, secrets...), maxWords)
 }
 
-// scrub replaces our secrets, which an answer may repeat.
 func scrub(s string, secrets ...crash.Secret) string {
 	for _, secret := range secrets {
 		if secret != "" {
@@ -731,7 +722,6 @@ func (c *Client) task(e taskEntry) crash.BugTask {
 	return t
 }
 
-// name returns the last part of a link of the tracker, or an empty string.
 func (c *Client) name(link string) string {
 	p := c.path(link)
 	return Clean(p[strings.LastIndexByte(p, '/')+1:], 100)

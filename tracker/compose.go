@@ -71,7 +71,6 @@ func (c *composer) compose(ctx context.Context, b crash.Bucket, opts Options) (c
 	return in, nil
 }
 
-// writer reads the data for the bug of a bucket.
 func (c *composer) writer(ctx context.Context, b crash.Bucket) (writer, error) {
 	versions, err := c.problems.BucketVersions(ctx, b.ID)
 	if err != nil {
@@ -168,7 +167,6 @@ type writer struct {
 	section       func(rows int) Section // composes the section that mishap will update; nil: there is none
 }
 
-// title returns the title as one line of any length.
 func (w writer) title() string {
 	title := Clean(w.redact.Text(w.bucket.Title), maxDescription)
 	if title == "" {
@@ -177,7 +175,6 @@ func (w writer) title() string {
 	return title
 }
 
-// subject returns the name of the package, or else of the program.
 func (w writer) subject() string {
 	return cmp.Or(Clean(w.bucket.SourcePackage, 100), Clean(w.bucket.Package, 100),
 		Clean(w.redact.Path(w.bucket.Executable), 200), "an unknown program")
@@ -219,7 +216,6 @@ func (w writer) whatHappened() string {
 	return s + "."
 }
 
-// howOften returns a sentence with the numbers of reports and machines, and the days.
 func (w writer) howOften() string {
 	b := w.bucket
 	if b.Reports == 0 {
@@ -271,7 +267,6 @@ func (w writer) facts() string {
 	return out.String()
 }
 
-// seenOn lists the architectures with their reports, the most frequent first.
 func (w writer) seenOn() string {
 	if len(w.architectures) < 2 {
 		if len(w.architectures) == 1 && w.architectures[0].Name != "" {
@@ -338,7 +333,6 @@ How to reproduce, in the words of a report:
 {/trace}
 `
 
-// maxTemplate is the longest template, in characters.
 const maxTemplate = 20_000
 
 // TemplateName is the name of a value in templates.
@@ -706,7 +700,6 @@ func ComposeSection(problems []SectionProblem, today time.Time, rows int) Sectio
 		"\n" + sectionEnds}
 }
 
-// counts returns a sentence with the numbers of reports and machines, and one about the last report.
 func (p SectionProblem) counts() string {
 	b := p.Bucket
 	if b.Reports == 0 {

@@ -56,7 +56,6 @@ func (f *Filer) Propose(ctx context.Context, b crash.Bucket) (Proposal, error) {
 // Distribution returns the name of the distribution that bugs are filed under, such as "ubuntu".
 func (c *composer) Distribution() string { return c.cfg.Target }
 
-// earlierIntent returns the intent of a filing that a person may retry, or zero.
 func (f *Filer) earlierIntent(ctx context.Context, b crash.Bucket) (crash.Intent, error) {
 	if b.Filing.ID == 0 || !needsIntent(b.Filing) {
 		return crash.Intent{}, nil

@@ -60,7 +60,6 @@ type Store interface {
 	filingTotals
 }
 
-// requests stores what people request. Its times are the database's, one clock for all instances.
 type requests interface {
 	// Bucket returns NotFound for an id that no bucket has. Bug and Filing are filled in.
 	Bucket(ctx context.Context, id crash.BucketID) (crash.Bucket, error)
@@ -78,7 +77,6 @@ type requests interface {
 	GiveUpFiling(ctx context.Context, id int64, person, reason string) (crash.Filing, error)
 }
 
-// maxCalls is how many calls to the tracker one instance makes at the same time.
 const maxCalls = 4
 
 // NewFiler returns a Filer. Background tasks call Work and StartDue; Close ends it.
@@ -295,7 +293,6 @@ func (f *Filer) Work(ctx context.Context, filingID int64) error {
 	}
 }
 
-// maxDue is how many filings StartDue starts at once.
 const maxDue = 50
 
 // StartDue starts work on due filings, oldest first, and does not wait for it. It finds filings
@@ -502,7 +499,6 @@ func (c Config) marked(text string) (crash.BucketID, string) {
 	return id, marker
 }
 
-// sender is the account of the tracker that does a step of a filing.
 type sender struct {
 	client *Client
 	own    crash.OwnAccount // a person's own account; zero: the application's account
@@ -569,7 +565,6 @@ type ownHealth interface {
 	SaveOwnHealth(ctx context.Context, key crash.TrackerKey, user int64, token string, h crash.TokenHealth) error
 }
 
-// as returns a client that acts for a person's own account.
 func (o *owners) as(own crash.OwnAccount, token crash.AccessToken) *Client {
 	out := *o.application
 	out.creds = &Credentials{

@@ -101,7 +101,6 @@ func (c *Client) AccessToken(ctx context.Context, rt RequestToken) (crash.Access
 	return token, nil
 }
 
-// tokenCall posts to one of the two token endpoints. Its errors are sentences for people.
 func (c *Client) tokenCall(
 	ctx context.Context, operation, path string, form url.Values, secrets ...crash.Secret,
 ) (answer, error) {
@@ -127,7 +126,6 @@ func (c *Client) tokenCall(
 	return a, nil
 }
 
-// exchangeFailure returns the error for a failed exchange, with its next step.
 func (c *Client) exchangeFailure(operation string, a answer, rt RequestToken) error {
 	text := strings.TrimSpace(string(a.body))
 	var err *crash.Error
@@ -236,7 +234,6 @@ func errBadConsumer(key string) *crash.Error {
 // healthInterval is how often an unchanged health is saved.
 const healthInterval = time.Minute
 
-// saveTimeout bounds saving an outcome after the caller has gone.
 const saveTimeout = 5 * time.Second
 
 // Credentials returns the access token to use: that of the configuration if there is one, else that
@@ -415,7 +412,6 @@ func (c *Credentials) accounts(ctx context.Context, present string) ([]string, e
 	return accounts, nil
 }
 
-// secrets returns the secrets to remove from the tracker's answers.
 func (c *Credentials) secrets() []crash.Secret {
 	c.mu.Lock()
 	defer c.mu.Unlock()

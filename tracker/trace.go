@@ -52,7 +52,6 @@ func (w writer) trace() string {
 	return strings.Join(append(parts, read...), "\n")
 }
 
-// from returns the words that name the report of a trace.
 func (w writer) from() string {
 	if v := versionIn(w.report.Version, w.report.Release); v != "" {
 		return ", from a report with version " + v
@@ -146,7 +145,6 @@ func (w writer) traceback() string {
 var oopsNoise = regexp.MustCompile(`^\s*(?:\[[\s\d.]+\]\s*)?` +
 	`(?:(?:R[A-Z0-9]{2}|E[A-Z]{2}|CR\d|DR\d|[CDEFGS]S)[:=]|Hardware name|CPU: |Code: |PGD |PKRU|Modules linked in)`)
 
-// oops returns the message of the kernel, without registers and the names of modules and processes.
 func (w writer) oops() string {
 	var lines []string
 	for line := range strings.Lines(w.report.Fields["OopsText"]) {
@@ -205,7 +203,6 @@ func (w writer) passages(hasStack bool) []string {
 	return parts
 }
 
-// oneLineError reports whether the error message of the report is one line, which needs no heading.
 func (w writer) oneLineError() bool {
 	return !strings.Contains(strings.TrimSpace(w.report.Fields["ErrorMessage"]), "\n")
 }
@@ -239,7 +236,6 @@ func (w writer) passage(p grouping.Passage) string {
 	return strings.TrimLeft(b.String(), "\n")
 }
 
-// isKernelText reports whether a field holds messages of the kernel.
 func isKernelText(field string) bool {
 	return field == "OopsText" || field == "VmCoreDmesg" || field == "VmCoreLog"
 }

@@ -59,7 +59,6 @@ func (f *Filer) terms() crash.FilingTerms {
 	return crash.FilingTerms{Sending: maxSending, Answer: f.cfg.Timeout, Settle: f.cfg.Settle}
 }
 
-// step claims the next step of a filing, does it, and records its outcome.
 func (f *Filer) step(ctx context.Context, id int64) error {
 	as, err := f.sender(ctx, id)
 	if err != nil {
@@ -260,7 +259,6 @@ func (f *Filer) searched(claim crash.FilingClaim, as sender, number int64, err e
 	return result
 }
 
-// bug returns the bug to link to the bucket, without its title if it is private.
 func (f *Filer) bug(claim crash.FilingClaim, number int64) crash.Bug {
 	title := claim.Title
 	if claim.InformationType.Private() {
@@ -273,7 +271,6 @@ func ledgerAnswer(e *CallError) crash.TrackerAnswer {
 	return crash.TrackerAnswer{Outcome: string(e.Outcome), Status: e.Status, RequestID: e.RequestID, Message: e.Text}
 }
 
-// problemOf returns the code and the sentence of an error that a filing stores.
 func problemOf(err error) (code, reason string) {
 	if e, ok := errors.AsType[*crash.Error](err); ok && e.Code != "" {
 		return e.Code, e.Message

@@ -207,7 +207,7 @@ const (
 // one gets a place on purpose. Packages for tests and development may import all others.
 var rules = []rule{
 	{of: "migrations assets"},
-	{of: "crash/apport crash/whoopsie", ours: "crash crash/compressed", never: "net/http database"},
+	{of: "crash/apport", ours: "crash", never: "net/http database"},
 	{of: "crash/blobs", ours: "crash", never: "testing"},
 	{of: "crash/symbols/*", ours: "crash/*", never: "testing"},
 	{of: "crash/*", ours: "crash/* " + noCores, never: pure},
@@ -254,7 +254,7 @@ var libraries = map[string]string{
 	"github.com/jackc/puddle/v2":                     "db",
 	"github.com/jackc/tern/v2":                       "db",
 	"github.com/justinas/nosurf":                     "handlers/*",
-	"github.com/klauspost/compress":                  "crash/compressed crash/symbols/* db handlers/*",
+	"github.com/klauspost/compress":                  "crash/apport crash/symbols/* db handlers/*",
 	"github.com/landlock-lsm/go-landlock":            "crash/symbols/sandbox",
 	"github.com/minio/minio-go/v7":                   "crash/blobs",
 	"github.com/pelletier/go-toml/v2":                "cmd/mishap/config",

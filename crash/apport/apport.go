@@ -1,6 +1,7 @@
-// Package apport reads and writes the .crash files that apport stores in /var/crash. Reading uses a
-// limited amount of memory, since the files contain core dumps and may come from strangers. The
-// package does not interpret fields.
+// Package apport reads and writes the .crash files that apport stores in /var/crash, and decodes what
+// whoopsie sends of them. Reading uses a limited amount of memory, never recurses, and limits the number
+// of fields, since reports contain core dumps and come from strangers. The package does not interpret
+// fields.
 package apport
 
 import (
@@ -16,7 +17,6 @@ import (
 	"strings"
 
 	"mishap/crash"
-	"mishap/crash/compressed"
 )
 
 // Limits restrict the resources that reading one file can use. Zero values mean the defaults in the
@@ -48,7 +48,6 @@ type Binary struct {
 	More bool  // the value is larger than Size, where reading stopped
 }
 
-// maxKey is the largest length of a field name, in bytes.
 const maxKey = 256
 
 // Read reads a .crash file like apport: of several fields with one name, the last one counts. It
@@ -126,7 +125,6 @@ type file struct {
 	core   *coreWriter // nil: the core is not wanted
 }
 
-// field reads the next field. It returns false at the end of the file.
 func (f *file) field() (bool, error) {
 	first, err := f.in.Peek(1)
 	if errors.Is(err, io.EOF) {
@@ -182,7 +180,6 @@ func (f *file) textField(key, value string) error {
 	return nil
 }
 
-// key reads the name of a field, up to the colon.
 func (f *file) key() (string, error) {
 	var key []byte
 	for {
@@ -224,18 +221,16 @@ func (f *file) textTooLarge() error {
 	return f.tooLarge("the texts of the report are larger than %d bytes", f.lim.Text)
 }
 
-// store stores a value as text, or lists it as binary.
 func (f *file) store(key, value string) {
 	if isDump(key) || !mustBeText[key] && strings.Contains(value, "\x00") {
 		f.binary[key] = Binary{Name: key, Size: int64(len(value))}
 		return
 	}
-	value = strings.ReplaceAll(strings.ToValidUTF8(value, replacement), "\x00", replacement)
+	value = clean(value)
 	f.text += int64(len(value))
 	f.fields[key] = value
 }
 
-// replacement replaces characters that cannot be stored.
 const replacement = "\uFFFD"
 
 func (f *file) malformed(format string, args ...any) error {
@@ -273,7 +268,7 @@ func (f *file) compressedField(key string, at int) error {
 		f.core.used = true
 		into = f.core
 	}
-	n, err := compressed.Copy(into, text, f.lim.Decompressed)
+	n, err := Decompress(into, text, f.lim.Decompressed)
 	if f.core != nil && f.core.err != nil {
 		return f.core.err
 	}
@@ -281,7 +276,7 @@ func (f *file) compressedField(key string, at int) error {
 		return text.err
 	}
 	switch {
-	case errors.Is(err, compressed.ErrLimit):
+	case errors.Is(err, ErrLimit):
 		f.binary[key] = Binary{Name: key, Size: n, More: true}
 	case err != nil:
 		f.line = at
@@ -295,7 +290,6 @@ func (f *file) compressedField(key string, at int) error {
 	return err
 }
 
-// coreWriter writes a core dump and remembers the error, to tell it from errors of the file.
 type coreWriter struct {
 	w    io.Writer
 	used bool
@@ -346,7 +340,6 @@ func (c *chunks) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// limited buffers what is written to it, or discards everything if that is larger than max.
 type limited struct {
 	b       strings.Builder
 	max     int64

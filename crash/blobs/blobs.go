@@ -109,7 +109,6 @@ func DeletePrefix(ctx context.Context, s Store, prefix string) (int, error) {
 
 var segment = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+~-]*$`)
 
-// checkKey returns an error unless a key is fit for folders and for object storage.
 func checkKey(key string) error {
 	for part := range strings.SplitSeq(key, "/") {
 		if len(key) > 500 || !segment.MatchString(part) {

@@ -228,7 +228,6 @@ func (b *Bucket) Open(ctx context.Context, key string, from, n int64) (io.ReadCl
 	return &reader{content, b, ctx, key}, nil
 }
 
-// reader classifies errors in the middle of a blob.
 type reader struct {
 	io.ReadCloser
 	bucket *Bucket

@@ -95,7 +95,6 @@ type load[R comparable, V any] struct {
 	err      error
 }
 
-// errPanicked is what waiting callers get when the reading caller panics.
 var errPanicked = errors.New("reading a value for the cache panicked")
 
 func (c *Cache[R]) endLoad(k typedKey, load any) {
@@ -267,7 +266,6 @@ func rounded(n int64) int64 { return (n + 7) &^ 7 }
 
 func size(t reflect.Type) int64 { return int64(t.Size()) } //nolint:gosec // no type is that large
 
-// flat reports whether values of a type contain no references.
 func flat(t reflect.Type) bool {
 	switch t.Kind() { //nolint:exhaustive // all others are numbers
 	case reflect.String, reflect.Pointer, reflect.Interface, reflect.Slice, reflect.Map:

@@ -9,7 +9,6 @@ import (
 	"mishap/crash"
 )
 
-// problem is one fault of one program of the fleet.
 type problem struct {
 	template Report
 	weight   float64
@@ -48,7 +47,6 @@ func (p problem) version(release crash.Release, i, update int) string {
 	return fmt.Sprintf("%s-%dubuntu0.%d", upstream, 1+p.number%2, update+1)
 }
 
-// programs lists the programs of the fleet. The language determines their faults.
 var programs = []struct{ binary, source, path, stem, language string }{
 	{"tidewatch", "tidewatch", "/usr/bin/tidewatch", "tide", "C"},
 	{"lumen-shell", "lumen-shell", "/usr/bin/lumen-shell", "lumen", "C"},
@@ -227,7 +225,6 @@ func kernelProblem(r *rand.Rand, source string) Report {
 	return t
 }
 
-// otherProblem returns a fault of a program in a language for which apport has no rule.
 func otherProblem(r *rand.Rand, language, binary, source, path string) Report {
 	function, caller := pick(r, verbs), pick(r, nouns)
 	var t Report

@@ -12,7 +12,6 @@ func ModernOops(options ...Option) Report {
 	return Oops(Set("OopsText", modernOops("brig_tx_done", "brig_irq"))).apply(options)
 }
 
-// modernOops returns the text of a fault in the function place, called by caller.
 func modernOops(place, caller string) string {
 	return `[  811.402113] BUG: kernel NULL pointer dereference, address: 00000000000000b8
 [  811.402120] #PF: supervisor read access in kernel mode
@@ -301,7 +300,6 @@ OSError: [Errno 28] Brak miejsca na urządzeniu`
 	return r.apply(options)
 }
 
-// frame is one line of a stack.
 type frame struct {
 	module   module
 	offset   uint64 // from the start of the module's code
@@ -310,7 +308,6 @@ type frame struct {
 	at       string // source file and line
 }
 
-// module is a file that is mapped into a process.
 type module int
 
 const (
@@ -322,7 +319,6 @@ const (
 var libraries = [...]string{libc: "/usr/lib/x86_64-linux-gnu/libc.so.6",
 	libglib: "/usr/lib/x86_64-linux-gnu/libglib-2.0.so.0.8000.0"}
 
-// tail lists the outermost frames of most programs.
 var tail = []frame{
 	{libc, 0x1d90, "__libc_start_call_main", "main=0x55d000000000, argc=2", "../sysdeps/nptl/libc_start_call_main.h:58"},
 	{itself, 0x105, "_start", "", ""},
@@ -446,7 +442,6 @@ func (r Report) stack(signal int, signalName string, frames []frame) {
 	r["Disassembly"] = fmt.Sprintf("=> 0x%x <%s+36>:\tmov    (%%rax),%%edx", pc, frames[0].function)
 }
 
-// procMaps returns /proc/PID/maps of a process with these modules.
 func procMaps(program string) string {
 	var b strings.Builder
 	for m, start := range bases {

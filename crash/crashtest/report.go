@@ -18,7 +18,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/apport"
-	"mishap/crash/whoopsie"
 )
 
 // Report is a report that can be converted to each form in which reports arrive.
@@ -101,7 +100,6 @@ func base(kind, binary, source, version string) Report {
 	return r
 }
 
-// program adds the fields of a crash of a running program.
 func (r Report) program(file string, pid int) Report {
 	r["ExecutablePath"] = file
 	r["ExecutableTimestamp"] = "1745000000"
@@ -122,7 +120,6 @@ func (r Report) apply(options []Option) Report {
 	return r
 }
 
-// procStatus returns /proc/PID/status in apport's form.
 func procStatus(file string, pid int) string {
 	return fmt.Sprintf("Name:\t%.15s\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t%d\nPid:\t%d\nPPid:\t1\n"+
 		"Uid:\t1000\t1000\t1000\t1000\nVmRSS:\t%8d kB\nThreads:\t4",
@@ -130,13 +127,13 @@ func procStatus(file string, pid int) string {
 }
 
 // Decode returns the fields of a report that whoopsie sent, decompressed. Its errors are those of
-// [whoopsie.Open].
+// [apport.OpenBSON].
 func Decode(body []byte) (crash.Fields, error) {
-	d, err := whoopsie.Open(body)
+	d, err := apport.OpenBSON(body)
 	if err != nil {
 		return nil, err
 	}
-	fields, _, _ := d.Fields(whoopsie.MaxDecompressed)
+	fields, _, _ := d.Fields(apport.MaxDecompressed)
 	return fields, nil
 }
 
@@ -158,7 +155,6 @@ func (r Report) Crash() []byte {
 // server that has closed, this port is never given to another server.
 const NobodyListens = "http://127.0.0.1:1"
 
-// notSent lists fields that whoopsie does not send.
 var notSent = []string{"CoreDump", "CrashCounter", "Title", "UnreportableReason", "_MarkForUpload"}
 
 // BSON returns the document that whoopsie posts for the report: flat, with text values only.

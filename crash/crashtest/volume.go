@@ -73,7 +73,6 @@ func (v Volume) withDefaults() Volume {
 	return v
 }
 
-// padding returns text that compresses about as well as lists of packages.
 func padding(length int) string {
 	r := rand.New(rand.NewPCG(volumeSeed, 1)) //nolint:gosec // invented data
 	var b strings.Builder
@@ -228,7 +227,6 @@ var fleetReleases = []struct {
 	part    float64
 }{{"Ubuntu 22.04", 0.28}, {"Ubuntu 24.04", 0.46}, {"Ubuntu 26.04", 0.20}, {"Debian 13", 0.05}, {"Debian sid", 0.01}}
 
-// counts distributes n reports over the days.
 func (f *fleet) counts(n int) []int {
 	weights := make([]float64, history)
 	total := 0.0
@@ -253,7 +251,6 @@ func (f *fleet) counts(n int) []int {
 	return counts
 }
 
-// report returns the i-th report of a day.
 func (f *fleet) report(day, i, count int) crash.Report {
 	begin := f.start.AddDate(0, 0, day)
 	length := min(24*time.Hour, f.now.Sub(begin))
@@ -320,7 +317,6 @@ func (f *fleet) problem(release, day int) (problem, string) {
 	return p, version
 }
 
-// id works like crash.NewOopsID, but is deterministic.
 func (f *fleet) id(at time.Time) crash.OopsID {
 	var id crash.OopsID
 	binary.BigEndian.PutUint64(id[:], uint64(at.UnixMilli())<<16|f.r.Uint64()>>48)

@@ -95,7 +95,6 @@ func Max(versions ...string) string {
 	return highest
 }
 
-// maxEpoch is the largest epoch that dpkg accepts.
 const maxEpoch = "2147483647"
 
 // Valid reports whether `dpkg --validate-version` accepts v without a warning. The upstream version

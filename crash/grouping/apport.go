@@ -68,7 +68,6 @@ func crashSignature(f crash.Fields, rec *recorder) (string, crash.GroupingRule) 
 var kernelFrame = regexp.MustCompile(`^[\s\v\x1c-\x1f\x{85}\p{Z}]*#\p{Nd}+[\s\v\x1c-\x1f\x{85}\p{Z}]` +
 	`\[[\p{L}\p{N}_]+\][\s\v\x1c-\x1f\x{85}\p{Z}]([\p{L}\p{N}_]+)`)
 
-// kernelCrashSignature joins the functions of a stack that the crash utility wrote.
 func kernelCrashSignature(stack string, rec *recorder) string {
 	rec.read("Stacktrace")
 	var b strings.Builder
@@ -83,7 +82,6 @@ func kernelCrashSignature(stack string, rec *recorder) string {
 	return b.String()
 }
 
-// maskAddresses replaces each "0x" with at least six lower-case hex digits by "ADDR".
 func maskAddresses(s string) string {
 	const hex = "0123456789abcdef"
 	var b strings.Builder

@@ -123,7 +123,6 @@ func parseTracebackLine(line string) (location, bool) {
 	}, true
 }
 
-// lastIn returns the index of the blank before the last "in ", or -1.
 func lastIn(s string) int {
 	for end := len(s); ; {
 		i := strings.LastIndex(s[:end], "in ")
@@ -209,7 +208,6 @@ func (p *tracebackParser) line(line string) {
 	}
 }
 
-// begin starts a new part, unless there are too many.
 func (p *tracebackParser) begin() *Traceback {
 	if p.full = len(p.parts) == maxThreads; !p.full {
 		p.parts = append(p.parts, Traceback{Lead: p.lead})
@@ -226,7 +224,6 @@ func (p *tracebackParser) part() *Traceback {
 	return &p.parts[len(p.parts)-1]
 }
 
-// source parses the source line below a frame. It skips lines that only underline a position.
 func (p *tracebackParser) source(text string) {
 	frames := p.part().Frames
 	if len(frames) > 0 && frames[len(frames)-1].Code == "" && strings.Trim(text, "^~ ") != "" {

@@ -80,7 +80,6 @@ func (rec *recorder) reset() {
 	}
 }
 
-// read sets the field that decides.
 func (rec *recorder) read(field string) {
 	if rec != nil {
 		rec.field = field
@@ -88,10 +87,8 @@ func (rec *recorder) read(field string) {
 	}
 }
 
-// use records a frame that the signature contains, as the given text.
 func (rec *recorder) use(frame, as string) { rec.frame(FrameUse{Text: frame, Used: true, As: as}) }
 
-// skip records a frame that the signature omits, and why.
 func (rec *recorder) skip(frame, why string) { rec.frame(FrameUse{Text: frame, Why: why}) }
 
 // decide records a frame: as omitted if why gives a reason, else as contained. It reports whether the
@@ -125,7 +122,6 @@ func (rec *recorder) change(from, into string) string {
 	return into
 }
 
-// excerpt returns s on one line, truncated with an ellipsis.
 func excerpt(s string) string {
 	return withoutControl(crash.Shorten(strings.TrimSpace(s), maxExcerpt))
 }
@@ -273,7 +269,6 @@ func chooseLines(all []ExcerptLine, limit int) []bool {
 	return chosen
 }
 
-// gather returns the chosen lines, with gaps between them.
 func gather(all []ExcerptLine, chosen []bool) Excerpt {
 	var out Excerpt
 	skipped := 0
@@ -308,7 +303,6 @@ func linesAt(s string, base int) iter.Seq2[int, string] {
 	}
 }
 
-// offsetIn returns the offset of rest, which is the end of text.
 func offsetIn(text, rest string) int { return len(text) - len(rest) }
 
 // mark records that the rule used the line at this offset of the field. If field is empty, it does

@@ -83,7 +83,6 @@ func parseFrames(stack iter.Seq[string]) []Frame {
 	return frames
 }
 
-// topFrames parses frames without numbers, one per line.
 func topFrames(top string) []Frame {
 	var frames []Frame
 	for line := range pytext.Lines(top) {
@@ -95,7 +94,6 @@ func topFrames(top string) []Frame {
 	return frames
 }
 
-// cutNumber splits "#12 rest" into the number and the rest.
 func cutNumber(line string) (number int, rest string, ok bool) {
 	digits, found := strings.CutPrefix(line, "#")
 	digits = pytext.Run(digits, pytext.IsDigit)
@@ -415,7 +413,6 @@ func LikenessTo(a string) func(b string) Likeness {
 	}
 }
 
-// ubiquitous lists functions that say nothing about a fault.
 var ubiquitous = wordSet(`
 main _start __libc_start_main __libc_start_call_main __libc_start_main_impl start_thread clone clone3 abort
 __GI_abort raise __GI_raise __pthread_kill_implementation pthread_kill g_main_loop_run g_main_context_iteration
@@ -443,7 +440,6 @@ func functionsOf(signature string) []string {
 	return names
 }
 
-// splitSignature splits a signature at single colons; double ones belong to C++ names.
 func splitSignature(s string) []string {
 	if !strings.Contains(s, "::") {
 		return strings.Split(s, ":")

@@ -41,7 +41,6 @@ func kernelSignature(f crash.Fields, rec *recorder) string {
 	return o.signature(rec)
 }
 
-// kernelText returns the oops, else the log that was saved with a memory dump.
 func kernelText(f crash.Fields) (field, text string) {
 	if oops := f["OopsText"]; oops != "" {
 		return "OopsText", headOf(oops)
@@ -115,7 +114,6 @@ func isTraceStart(text string) bool {
 	return hasAnyPrefix(text, "Call Trace:", "Call trace:") || text == "Backtrace:"
 }
 
-// frame parses a line of a call trace. It returns false at the end of the trace.
 func (o *oopsReader) frame(text string) bool {
 	if strings.HasPrefix(text, "<") && !strings.HasPrefix(text, "</") && strings.HasSuffix(text, ">") {
 		o.marker = text
@@ -309,7 +307,6 @@ func (o *oopsReader) signature(rec *recorder) string {
 	return join(append(parts, names...)...)
 }
 
-// calls returns the call trace, with the reasons to omit some calls.
 func (o *oopsReader) calls() []call {
 	own, repeats := o.ownMarker(), true
 	calls := make([]call, len(o.frames))
@@ -510,7 +507,6 @@ func kernelFile(text string) string {
 	return normalise(file, nil)
 }
 
-// kernelSentence removes what varies from a sentence, including short numbers.
 func kernelSentence(text string) string {
 	return words.ReplaceAllStringFunc(normalise(text, nil), func(word string) string {
 		if hex := pytext.Run(word, isHex); len(hex) >= 8 {
@@ -556,7 +552,6 @@ func isListed(list []string, name string) bool {
 	})
 }
 
-// reporting lists functions that print a fault which happened elsewhere.
 var reporting = strings.Fields(`
 dump_stack* show_stack show_regs show_trace* dump_backtrace* unwind_backtrace print_report
 print_address_description* kasan_report* __kasan_report* __asan_* kasan_check* __kasan_check*

@@ -112,7 +112,6 @@ func libraryName(path string) string {
 	return name
 }
 
-// isRustPanicking matches functions that raise a panic.
 func isRustPanicking(name string) bool {
 	return hasAnyPrefix(name, "core::panicking::", "std::panicking::", "std::rt::begin_panic", "rust_begin_unwind",
 		"rust_panic", "__rust_start_panic", "__rust_abort", "std::sys::backtrace::", "std::sys_common::backtrace::",
@@ -372,7 +371,6 @@ func (s *causeStack) names(rec *recorder) []string {
 	return names
 }
 
-// isUnnamed reports whether a part of a signature represents a frame without a name.
 func isUnnamed(name string) bool { return name == "??" || strings.HasPrefix(name, "[") }
 
 // functionName returns the name of a function without what differs from build to build, and from

@@ -177,7 +177,6 @@ func normaliseName(name string) string {
 	return b.String()
 }
 
-// normalisePiece normalises a piece that is not a version.
 func normalisePiece(piece string) string {
 	switch {
 	case isNumber(piece):

@@ -131,7 +131,6 @@ func goProblem(line string) string {
 	return ""
 }
 
-// judgeGo sets the names of calls, and why some do not identify the panic.
 func judgeGo(frames []call) {
 	last := -1 // index of the last function that raises a panic
 	for i, frame := range frames {
@@ -170,7 +169,6 @@ func goFunction(frame string) (string, bool) {
 	return goName(name), true
 }
 
-// goName removes the parts of a function's name that differ between builds.
 func goName(name string) string {
 	for { // generic arguments: "main.Map[...]", "main.Map[go.shape.int]"
 		open := strings.IndexByte(name, '[')
@@ -308,7 +306,6 @@ func isRustCommon(message string) bool {
 	return strings.TrimSpace(message) == "" || hasAnyPrefix(message, rustCommon[:]...)
 }
 
-// rustLine returns the line number of "src/main.rs:10:5".
 func rustLine(place string) string {
 	_, rest, _ := strings.Cut(place, ":")
 	return crash.Truncate(pytext.Run(rest, pytext.IsDigit), maxWord)
@@ -443,7 +440,6 @@ func compilerMessage(message string) string {
 	return withoutNumbers(normalise(withoutLine(message), nil))
 }
 
-// withoutLine removes the line number from a position at the end of s.
 func withoutLine(s string) string {
 	trimmed := strings.TrimRight(s, "0123456789")
 	if trimmed != s && strings.HasSuffix(trimmed, ":") {

@@ -161,7 +161,6 @@ const (
 	maxSignatureFrames = 5       // frames of one stack, as in apport
 )
 
-// sign returns the grouping of the first rule that gives a signature.
 func sign(rules []ownRule, f crash.Fields, rec *recorder) crash.Grouping {
 	for _, r := range rules {
 		rec.reset()
@@ -253,10 +252,8 @@ type call struct {
 	at   int    // offset of its line in the field
 }
 
-// whyEnough is the reason to omit frames beyond the limit.
 const whyEnough = "the signature has enough frames"
 
-// callNames returns the functions of the signature, at most most.
 func callNames(calls []call, most int, field string, rec *recorder) []string {
 	var names []string
 	for _, c := range calls {
@@ -324,7 +321,6 @@ func Informative(f crash.Fields) bool {
 	return informativeRules[group(withoutOwnSignature(f), nil).Rule]
 }
 
-// informativeRules lists the rules that read function names or a message.
 var informativeRules = map[crash.GroupingRule]bool{
 	crash.RuleKernel: true, crash.RulePackage: true, crash.RuleJava: true, crash.RuleGoPanic: true,
 	crash.RuleRustPanic: true, crash.RuleCompiler: true, crash.RulePython: true, crash.RuleSnap: true,

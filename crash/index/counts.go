@@ -11,7 +11,6 @@ import (
 	"mishap/crash/stats"
 )
 
-// span is the range of days from since to until, both included.
 type span struct{ since, until Day }
 
 // ProblemDays returns the number of distinct problems on each day from since to until. The result
@@ -166,14 +165,12 @@ func each(cells []cell, since, until Day, call func(cell)) {
 	}
 }
 
-// window selects the cells that a filter counts.
 type window struct {
 	since, until, past Day    // past: first day of the preceding period of equal length
 	version            int64  // -1: all
 	places             []bool // by number of the origin; nil: all
 }
 
-// window returns the window of a filter. An unknown version becomes a number that no cell has.
 func (ix *Index) window(f Filter) window {
 	length := int(f.Until) - int(f.Since) + 1
 	past := Day(max(int(f.Since)-length, 0)) //nolint:gosec // smaller than Since

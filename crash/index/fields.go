@@ -145,7 +145,6 @@ func contains(of func(*Problem) string) func(op, value string) (func(*Problem) b
 	}
 }
 
-// glob returns a match for a pattern in which * matches any characters.
 func glob(pattern string) func(string) bool {
 	if !strings.Contains(pattern, "*") {
 		return func(s string) bool { return strings.EqualFold(s, pattern) }
@@ -243,7 +242,6 @@ func file(_, value string) (func(*Problem) bool, string) {
 	}, ""
 }
 
-// nextFunction splits s at the first colon that is not part of "::".
 func nextFunction(s string) (function, rest string) {
 	for i := 0; i < len(s); i++ {
 		if s[i] != ':' {

@@ -85,7 +85,6 @@ func (d *data) problem(id crash.BucketID) *Problem {
 	return nil
 }
 
-// bucketsOf returns the buckets of a problem, its head first.
 func (d *data) bucketsOf(p *Problem) iter.Seq[*bucket] {
 	return func(yield func(*bucket) bool) {
 		if !yield(&d.buckets[p.head]) {
@@ -221,7 +220,6 @@ func (ix *Index) Without(ids []crash.BucketID) *Index {
 	return other
 }
 
-// hiddenCacheKey is the key of a cached value that omits problems.
 type hiddenCacheKey struct {
 	hidden string
 	key    any
@@ -511,7 +509,6 @@ func (u *Updater) SetSystems(head crash.BucketID, n int64) {
 	}
 }
 
-// addToPackage adds a bucket to the buckets of a package, unless before had the same package.
 func (u *Updater) addToPackage(at int32, before *Bucket, name string) {
 	if name != "" && name != before.Package && name != before.Source {
 		u.ix.byPackage[name] = append(u.ix.byPackage[name], at)

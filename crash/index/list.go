@@ -281,7 +281,6 @@ func (f Filter) hides() bool {
 	return false
 }
 
-// packages returns the set of Packages, or nil if the filter has none.
 func (f Filter) packages() map[string]bool {
 	if !f.ByPackages {
 		return nil
@@ -361,7 +360,6 @@ func radix(rows []found, key func(*found) uint64) {
 	}
 }
 
-// rank sorts rows by descending count, then by id.
 func (ix *Index) rank(rows []found) {
 	radix(rows, func(e *found) uint64 { return e.key >> (64 - 2*digit) })
 	radix(rows, func(e *found) uint64 { return ^uint64(e.count) }) //nolint:gosec // not negative
@@ -381,7 +379,6 @@ func (ix *Index) rank(rows []found) {
 	}
 }
 
-// sort sorts rows by a column. rank must have sorted them before.
 func (ix *Index) sort(rows []found, f Filter) {
 	key := ix.columnKey(f)
 	switch {

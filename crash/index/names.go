@@ -297,7 +297,6 @@ func (p *Problem) Public() *Problem {
 	return p.publicIn(new(Problem))
 }
 
-// isPublic reports whether visitors see all of the problem.
 func (p *Problem) isPublic() bool { return p.public == nil && p.People == nil && !p.Held() }
 
 // publicIn sets space to the problem as visitors see it and returns it.
@@ -384,7 +383,6 @@ type Names struct {
 // read reports.
 func (ix *Index) Names(public bool) Names { return Names{ix, public} }
 
-// visible reports whether the user of n can see a version or another label.
 func (n Names) visible(label string) bool {
 	return !n.public || privacy.RedactLabel(label) == label && !strings.Contains(label, privacy.Removed)
 }
@@ -585,7 +583,6 @@ type labels struct {
 	all atomic.Pointer[[]label] // by number; a longer list replaces it
 }
 
-// label is a version or a release. The label with the number 0 is empty.
 type label struct {
 	text   string
 	key    string // sorts in dpkg's order; empty: not a version that dpkg accepts
@@ -628,7 +625,6 @@ func (l *labels) add(text string, public uint32) uint32 {
 	return n
 }
 
-// get returns a label. Without labels, all are empty.
 func (l *labels) get(n uint32) label {
 	if l == nil {
 		return label{}

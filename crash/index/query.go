@@ -147,7 +147,6 @@ func (q Query) Narrow(f Filter) Filter {
 // HasDays reports whether the query restricts the days.
 func (q Query) HasDays() bool { return q.hasSince || q.hasUntil }
 
-// maxDepth is the largest nesting depth of parentheses.
 const maxDepth = 20
 
 // maxTerms is the largest number of terms, since each is evaluated for each problem.
@@ -156,7 +155,6 @@ const maxTerms = 64
 // ParseQuery parses a query. Its errors are of type *Error, and say what is wrong and where.
 func ParseQuery(text string) (Query, error) { return parseQuery(text, nil) }
 
-// parseQuery parses a query of a person with some names.
 func parseQuery(text string, names []string) (Query, error) {
 	if len(text) > MaxQueryLength {
 		return Query{}, errorAt(MaxQueryLength, len(text)-MaxQueryLength,
@@ -201,7 +199,6 @@ type parser struct {
 	personal bool     // a term is about that person
 }
 
-// count is a term that restricts the reports that count.
 type count struct {
 	token
 	nested bool // it is in an alternative or negated
@@ -217,7 +214,6 @@ func (p *parser) next() token {
 	return t
 }
 
-// anyOf parses terms separated by OR.
 func (p *parser) anyOf(depth int) (node, *QueryError) {
 	first := len(p.counts)
 	var parts anyOf
@@ -245,7 +241,6 @@ func (p *parser) nest(from int) {
 	}
 }
 
-// allOf parses terms that must all match.
 func (p *parser) allOf(depth int) (node, *QueryError) {
 	var parts allOf
 	for {
@@ -285,7 +280,6 @@ func (p *parser) missing(t token) *QueryError {
 	}
 }
 
-// factor parses a term, a group in parentheses, or a negation of either.
 func (p *parser) factor(depth int) (node, *QueryError) {
 	if p.terms++; p.terms > maxTerms {
 		return nil, errorAt(p.peek().at, p.peek().length, "A query has at most %d terms.", maxTerms)
@@ -636,7 +630,6 @@ func NotFields(text string) []string {
 	return names
 }
 
-// packageOf returns the last package that a query names, or "".
 func packageOf(text string) string {
 	tokens, _ := scanQuery(text) // tokens up to the first error
 	name := ""

@@ -112,7 +112,6 @@ func (in *Intake) Examine(report crash.Report) (crash.Record, error) {
 // Senders do not limit the journal, and the lines about the crash are at its end.
 const journalLines = 50
 
-// trim returns the fields to store, with only the end of the journal. It does not modify f.
 func trim(f crash.Fields) crash.Fields {
 	journal := lastLines(f["JournalErrors"], journalLines)
 	if len(journal) == len(f["JournalErrors"]) {

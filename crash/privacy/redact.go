@@ -141,7 +141,6 @@ func mail(s string) string {
 	return Removed
 }
 
-// logins removes user@machine.
 func logins(s string) string {
 	var b strings.Builder
 	last := 0
@@ -189,7 +188,6 @@ func (r Redactor) patterns(s string) string {
 	return r.withoutNames(s)
 }
 
-// numbers removes the numbers of telephones, payment cards and accounts.
 func numbers(s string) string {
 	s = replaceLone(s, iban, func(m, _, _ string) bool { return isIBAN(m) })
 	s = replaceLone(s, card, func(m, before, after string) bool {
@@ -621,7 +619,6 @@ var (
 	memory = regexp.MustCompile(`\b0x[0-9a-fA-F]{6,}\b`)
 )
 
-// publicHosts lists domains that do not identify a person.
 var publicHosts = strings.Fields("ubuntu.com launchpad.net canonical.com snapcraft.io debian.org debian.net " +
 	"python.org gnome.org kde.org kernel.org freedesktop.org mozilla.org mozilla.com w3.org gnu.org pypi.org " +
 	"fedoraproject.org localhost 127.0.0.1 [::1] xml.org apache.org libreoffice.org documentfoundation.org")

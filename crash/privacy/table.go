@@ -217,7 +217,6 @@ func AddNames(fields crash.Fields, field string, names []string) {
 	fields[field] = strings.Join(all[:min(len(all), maxNames)], "\n")
 }
 
-// plainName returns a name on one line, truncated.
 func plainName(name string) string {
 	return crash.Truncate(strings.Join(strings.Fields(name), " "), maxName)
 }

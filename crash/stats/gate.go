@@ -277,7 +277,6 @@ func (w Window) Days() int {
 // Contains reports whether a day is in the window.
 func (w Window) Contains(day time.Time) bool { return !day.Before(w.Since) && !day.After(w.Until) }
 
-// last returns the last days of the window, at most n.
 func (w Window) last(n int) Window {
 	if w.Days() > n {
 		w.Since = w.Until.AddDate(0, 0, 1-n)
@@ -285,7 +284,6 @@ func (w Window) last(n int) Window {
 	return w
 }
 
-// first returns the first days of the window, at most n.
 func (w Window) first(n int) Window {
 	if w.Days() > n {
 		w.Until = w.Since.AddDate(0, 0, n-1)
@@ -719,7 +717,6 @@ func shareOf(before, after Sample) float64 {
 	return after.MachineDays / (before.MachineDays + after.MachineDays)
 }
 
-// minDispersionDays is the least number of days from which the variation between days is estimated.
 const minDispersionDays = 7
 
 // Clusters sums up how reports are distributed over machines.

@@ -50,7 +50,6 @@ func markEnded(releases []crash.ReleaseStatus, today time.Time) {
 	}
 }
 
-// judgement is the input of Judge, in the form that its rules need.
 type judgement struct {
 	b       crash.Bucket
 	reading *crash.BugReading // nil: there is no bug, or no information about it
@@ -90,7 +89,6 @@ func newJudgement(b crash.Bucket, seen []crash.VersionSeen, inUse VersionsByRele
 	return j
 }
 
-// state returns the state of the problem, and a sentence that explains it if the releases do not.
 func (j *judgement) state(releases []crash.ReleaseStatus) (crash.StateWord, string) {
 	counting := crash.Pick(releases, func(r crash.ReleaseStatus) bool { return r.Reports > 0 && !r.Ended })
 	if j.b.Bug.Number != 0 {
@@ -157,7 +155,6 @@ func (j *judgement) unseen(what string, releases int) string {
 	return what + "; it has no counted reports."
 }
 
-// occurrencesKnown is the number of days for which occurrences are stored.
 const occurrencesKnown = 366
 
 // longAgo reports whether the problem was last seen so long ago that no occurrence is stored.
@@ -502,7 +499,6 @@ func (j *judgement) fixFor(release crash.Release, ofSeries bool) (version string
 	return "", newest && len(unplaced) == 0 || len(distributionsOf(j.reading.Tasks)) == 0
 }
 
-// arrived reports whether a version, or a higher one, is in use in a release.
 func (j *judgement) arrived(release crash.Release, version string) bool {
 	inUse := func(k VersionKnown) bool { return dpkg.Compare(k.Version, version) >= 0 }
 	return slices.ContainsFunc(j.inUse[release], inUse) ||
@@ -702,7 +698,6 @@ func withoutNames(s crash.ProblemSymbols) Advice {
 	return a
 }
 
-// missingNames joins the names of up to two files.
 func missingNames(paths []string) string {
 	const most = 2
 	var names []string

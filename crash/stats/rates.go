@@ -251,7 +251,6 @@ func FormatRate(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// interval formats the confidence interval of a rate per machine and day.
 func (r MachineRate) interval() string {
 	return "95 % CI " + FormatRate(r.Low/1000) + "–" + FormatRate(r.High/1000)
 }

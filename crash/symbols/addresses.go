@@ -29,7 +29,6 @@ type Builds interface {
 var ErrUnknownBuilds = crash.Errorf(crash.Unprocessable, "unknown_builds",
 	"It is not known which builds of the programs and libraries crashed.")
 
-// place is one part of an address signature: an offset in a mapping of a file.
 type place struct {
 	path   string
 	offset uint64
@@ -206,7 +205,6 @@ func (s *addressStack) problem(module int) string {
 	return ""
 }
 
-// render prints the stack as gdb does, without addresses, which an address signature does not have.
 func (s *addressStack) render() string {
 	inner := "" // the function of the place before
 	handled := false

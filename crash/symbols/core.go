@@ -156,7 +156,6 @@ func (c *Core) memory(address uint64, n uint32) []byte {
 // ELF file, and it has at least this size.
 const pageSize = 4096
 
-// maxPath limits the path of a module, in bytes.
 const maxPath = 4096
 
 // addModules groups mappings to modules: consecutive mappings of one file, the first of them with
@@ -222,7 +221,6 @@ func (c *Core) module(mappings []mappedFile) (CoreModule, bool) {
 	return m, true
 }
 
-// deletedMark is what the kernel writes behind the path of a deleted file.
 const deletedMark = " (deleted)"
 
 // pathOf returns the path of a mapped file as text, without the kernel's mark of a deleted file.
@@ -255,7 +253,6 @@ type mappedFile struct {
 	path       string
 }
 
-// readNotes reads the threads and returns the mapped files.
 func (c *Core) readNotes() ([]mappedFile, error) {
 	var files []mappedFile
 	notes := 0
@@ -396,7 +393,6 @@ func (c *Core) readFiles(n debuginfo.Note) ([]mappedFile, error) {
 	return files, nil
 }
 
-// desc returns the first size bytes of a note.
 func (c *Core) desc(n debuginfo.Note, size int) ([]byte, error) {
 	if n.Size < uint64(size) { //nolint:gosec // not negative
 		return nil, errors.New("a note is too short")

@@ -39,7 +39,6 @@ func workDir(dir string) (string, error) {
 	return "/var/tmp", nil
 }
 
-// reachable reports whether every user can pass a folder and those above it.
 func reachable(dir string) bool {
 	for {
 		info, err := os.Stat(dir)
@@ -85,7 +84,6 @@ func hold(core *os.File) error {
 	return nil
 }
 
-// unheld reports whether the process of a job has died.
 func unheld(folder string) bool {
 	core, err := os.Open(filepath.Join(folder, coreName))
 	if err != nil {
@@ -184,10 +182,8 @@ func (f *sparseFile) finish() (int64, error) {
 	return f.at, nil
 }
 
-// debugDir is the folder of debug files, by build-id, in the folder of a job.
 const debugDir = "debug"
 
-// searches is how many files are searched at once.
 const searches = 8
 
 // assumeBuilds returns the build-ids of modules that the core does not hold, by path. A truncated core
@@ -303,7 +299,6 @@ func offsetOf(name string, start uint64) (offset uint64, err error) {
 	return start - f.FirstAddress(), nil
 }
 
-// findDebuginfo places debug information where gdb looks for it: .build-id/xx/rest.debug.
 func (j *Job) findDebuginfo(ctx context.Context, w debuginfo.Wanted) (*debuginfo.Result, error) {
 	w.Kind = debuginfo.Debuginfo
 	to := filepath.Join(j.dir, debugFile(w.ID))

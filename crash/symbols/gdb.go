@@ -32,7 +32,6 @@ const (
 	maxInstructions = 16
 )
 
-// gdbRequest is a core with the files that belong to it.
 type gdbRequest struct {
 	Program string      // path of gdb
 	Dir     string      // folder with the files, absolute; gdb can read nothing else of this kind
@@ -67,7 +66,6 @@ type gdbStack struct {
 	Seconds    float64
 }
 
-// gdbThread is one thread. The one that crashed is number 1.
 type gdbThread struct {
 	Number int
 	Target string // gdb's name: "LWP 4711"
@@ -131,7 +129,6 @@ func runGDB(ctx context.Context, r gdbRequest) (gdbStack, error) {
 	return found, err
 }
 
-// badDWARF begins gdb's messages about debug information that it cannot read.
 const badDWARF = "Dwarf Error"
 
 func tryGDB(ctx context.Context, r gdbRequest) (gdbStack, error) {
@@ -257,7 +254,6 @@ func (s *session) line() (string, error) {
 	}
 }
 
-// ended returns why gdb does not answer.
 func (s *session) ended(err error) error {
 	if errors.Is(err, io.EOF) {
 		return fmt.Errorf("gdb ended (%s)", s.p.Ended())
@@ -284,7 +280,6 @@ func (s *session) version() (string, error) {
 	return cleanName(strings.TrimSpace(s.said[0])), err
 }
 
-// work sends all commands, the most important first.
 func (s *session) work(r gdbRequest, found *gdbStack) error {
 	var err error
 	if found.Version, err = s.version(); err != nil {
@@ -452,7 +447,6 @@ func (s *session) instructions(found *gdbStack) error {
 	return nil
 }
 
-// record is one line of gdb's machine interface (MI).
 type record struct {
 	token int    // of the command that it answers; 0: none
 	kind  byte   // '^' result, '~' console text, '*' '=' '+' events, '&' '@' other text; 0: the prompt
@@ -471,7 +465,6 @@ type item struct {
 	value
 }
 
-// get returns a member of a tuple; the zero value if there is none.
 func (v value) get(name string) value {
 	for _, i := range v.items {
 		if i.name == name {
@@ -540,7 +533,6 @@ func parseRecord(line string) (record, error) {
 
 type parser struct{ in string }
 
-// named parses name=value.
 func (p *parser) named(depth int) (item, error) {
 	name, rest, ok := strings.Cut(p.in, "=")
 	if !ok || name == "" || strings.ContainsAny(name, `"[]{},`) {
@@ -568,7 +560,6 @@ func (p *parser) value(depth int) (value, error) {
 	}
 }
 
-// items parses the members of a tuple or list.
 func (p *parser) items(end byte, depth int) (value, error) {
 	var v value
 	p.in = p.in[1:]

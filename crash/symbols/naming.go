@@ -46,7 +46,6 @@ type moduleKey struct {
 	machine elf.Machine
 }
 
-// name finds the files of the modules of a stack, and names its places.
 func (n *naming) name(ctx context.Context, s *Symboliser, stack *addressStack, report crash.Fields,
 	machine elf.Machine, class elf.Class,
 ) error {
@@ -91,7 +90,6 @@ func (n *naming) name(ctx context.Context, s *Symboliser, stack *addressStack, r
 	return err
 }
 
-// start starts gdb unless it runs.
 func (n *naming) start(ctx context.Context, s *Symboliser, architecture string) error {
 	program, err := FindDebugger(architecture)
 	if err != nil {
@@ -121,7 +119,6 @@ func (n *naming) start(ctx context.Context, s *Symboliser, architecture string) 
 	return nil
 }
 
-// close ends gdb when it has named the addresses of a report.
 func (n *naming) close() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -241,7 +238,6 @@ func renderFrames(core *Core, frames []gdbFrame) string {
 	return strings.Join(lines, "\n")
 }
 
-// renderThreads prints the stacks of all threads, the one that crashed last, as apport does.
 func renderThreads(core *Core, threads []gdbThread) string {
 	var b strings.Builder
 	if more := len(core.Threads) - len(threads); more > 0 {
@@ -269,7 +265,6 @@ func renderRegisters(registers []gdbRegister) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// renderInstructions prints instructions as gdb's x/16i does.
 func renderInstructions(instructions []gdbInstruction, pc uint64) string {
 	if len(instructions) == 0 {
 		return fmt.Sprintf("=> %#x:\tCannot access memory at address %#x", pc, pc)

@@ -314,7 +314,6 @@ func (m Module) couldName() bool {
 		lacks(m.Shared))
 }
 
-// lacks reports whether a file was searched in vain.
 func lacks(found *debuginfo.Result) bool { return found != nil && !found.Found }
 
 // Describe returns the modules of a result with the searches for their files, for people and

@@ -27,11 +27,11 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"mishap/crash"
+	"mishap/crash/apport"
 	"mishap/crash/intake"
 	"mishap/crash/span"
 	"mishap/crash/symbols/cores"
 	"mishap/crash/symbols/debuginfo"
-	"mishap/crash/whoopsie"
 	"mishap/db/disk"
 	"mishap/handlers/proxies"
 )
@@ -376,7 +376,7 @@ func (h *handler) submitReport(w http.ResponseWriter, r *http.Request, to path) 
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), h.AnswerWithin)
 	defer cancel()
-	document, err := whoopsie.Open(data)
+	document, err := apport.OpenBSON(data)
 	if err != nil {
 		return result{}, err
 	}
@@ -519,7 +519,7 @@ type memory struct {
 }
 
 func newMemory(maxBytes int64) *memory {
-	most := decompressedAtOnce * decompressFactor * max(maxBytes, whoopsie.MaxDecompressed)
+	most := decompressedAtOnce * decompressFactor * max(maxBytes, apport.MaxDecompressed)
 	return &memory{
 		bodies:       semaphore.NewWeighted(max(largeBodies, 2*maxBytes)),
 		decompressed: semaphore.NewWeighted(most),
@@ -589,18 +589,18 @@ func (m *room) read(ctx context.Context, body *pacedBody) ([]byte, error) {
 }
 
 // fields returns the uncompressed fields of a report. Those that need little memory do not wait.
-func (m *room) fields(ctx context.Context, d *whoopsie.Document) (crash.Fields, error) {
+func (m *room) fields(ctx context.Context, d *apport.Document) (crash.Fields, error) {
 	if d.Cleaned() <= freeBytes {
 		if fields, _, whole := d.Fields(freeBytes); whole {
 			return fields, nil
 		}
 	}
-	need := min(max(decompressFactor*whoopsie.MaxDecompressed, d.Cleaned()), m.memory.most)
+	need := min(max(decompressFactor*apport.MaxDecompressed, d.Cleaned()), m.memory.most)
 	if err := acquire(ctx, m.memory.decompressed, need, m.memory.wait); err != nil {
 		return nil, err
 	}
 	m.decompressed = need
-	fields, made, _ := d.Fields(whoopsie.MaxDecompressed)
+	fields, made, _ := d.Fields(apport.MaxDecompressed)
 	if rest := m.decompressed - min(storeFactor*made, m.decompressed); rest > 0 {
 		m.memory.decompressed.Release(rest)
 		m.decompressed -= rest

@@ -18,9 +18,9 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"mishap/crash"
+	"mishap/crash/apport"
 	"mishap/crash/crashtest"
 	"mishap/crash/symbols/cores"
-	"mishap/crash/whoopsie"
 	"mishap/db/disk"
 )
 
@@ -85,7 +85,7 @@ func TestMemoryIsReturned(t *testing.T) {
 		crashtest.Compressed("short"), crashtest.Compressed(strings.Repeat("x", 1<<20)),
 		crashtest.Compressed(strings.Repeat("x", 17<<20)),
 	} {
-		document, err := whoopsie.Open(crashtest.Native(crashtest.Set("ProcMaps", value)).BSON())
+		document, err := apport.OpenBSON(crashtest.Native(crashtest.Set("ProcMaps", value)).BSON())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,8 +107,8 @@ func TestMemoryIsReturned(t *testing.T) {
 // and that other reports do not.
 func TestMemoryForDecompressing(t *testing.T) {
 	t.Parallel()
-	open := func(size int) *whoopsie.Document {
-		d, err := whoopsie.Open(crashtest.Native(crashtest.Set("ProcMaps",
+	open := func(size int) *apport.Document {
+		d, err := apport.OpenBSON(crashtest.Native(crashtest.Set("ProcMaps",
 			crashtest.Compressed(strings.Repeat("x", size)))).BSON())
 		if err != nil {
 			t.Fatal(err)
@@ -149,7 +149,7 @@ func TestMemoryForDecompressing(t *testing.T) {
 // the others fail after waiting.
 func TestMemoryFlood(t *testing.T) {
 	t.Parallel()
-	d, err := whoopsie.Open(crashtest.Native(crashtest.Set("ProcMaps",
+	d, err := apport.OpenBSON(crashtest.Native(crashtest.Set("ProcMaps",
 		crashtest.Compressed(strings.Repeat("x", 2<<20)))).BSON())
 	if err != nil {
 		t.Fatal(err)

@@ -95,7 +95,6 @@ func (m *Mailer) Enabled() bool { return m.config.Relay != nil }
 // From returns the address from which mail comes.
 func (m *Mailer) From() string { return m.config.From }
 
-// secret returns the key that signs links.
 func (m *Mailer) secret(ctx context.Context) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -120,7 +119,6 @@ const (
 	tryFor = 48 * time.Hour
 )
 
-// retryAfter lists the delays before the next attempts. The last one repeats.
 var retryAfter = []time.Duration{
 	time.Minute, 5 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour,
 }
@@ -183,7 +181,6 @@ func (m *Mailer) send(
 	return result
 }
 
-// settle records what became of a mail, even if ctx has ended.
 func (m *Mailer) settle(ctx context.Context, mail crash.Mail, result sending) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
@@ -212,7 +209,6 @@ func (m *Mailer) outcome(mail crash.Mail, result sending) crash.MailOutcome {
 	return out
 }
 
-// testTime is the time limit of a test, which a person waits for.
 const testTime = 15 * time.Second
 
 // Test sends a test mail at once and records it. It returns what the relay answered, and whether it
@@ -254,10 +250,8 @@ const (
 	purposeConfirm     = "confirm"
 )
 
-// subscription is what a link to unsubscribe ends. There is one: all mail about events.
 const subscription = "mail"
 
-// confirmFor is how long a link that confirms an address is valid.
 const confirmFor = 3 * 24 * time.Hour
 
 var (
@@ -267,7 +261,6 @@ var (
 		"This link has expired. Ask for a new one in your settings of notifications.")
 )
 
-// sign returns a signed text for a link.
 func sign(key []byte, purpose string, details ...string) string {
 	text := strings.Join(details, "\n")
 	encode := base64.RawURLEncoding.EncodeToString

@@ -72,7 +72,6 @@ func (m *Mailer) messageID(key []byte, mail crash.Mail) string {
 	return "mail." + id + "." + hex.EncodeToString(signature(key, "message", id)) + "@" + m.host
 }
 
-// thread returns the reference that all mails about a problem share.
 func (m *Mailer) thread(e crash.Event) string {
 	if e.Bucket == nil {
 		return ""
@@ -123,12 +122,10 @@ type texts struct {
 	Thread      string // reference of the problem; empty: none
 }
 
-// line is one event in a summary or digest.
 type line struct {
 	Kind, Title, Facts, Link string
 }
 
-// maxLines is the largest number of events that one mail lists.
 const maxLines = 20
 
 const maxTitle = 200 // runes of a title or a sentence
@@ -208,7 +205,6 @@ func (m *Mailer) several(t *texts, mail crash.Mail, notices []crash.Notice) {
 // link returns the address of the page on which to act on an event, else of the inbox.
 func (m *Mailer) link(e crash.Event) string { return m.config.BaseURL + cmp.Or(e.Path(), PathInbox) }
 
-// facts returns the package, version, release and machines of an event in a few words.
 func facts(e crash.Event) string {
 	parts := []string{strings.TrimSpace(clean(e.Package) + " " + clean(e.Version)), clean(string(e.Release))}
 	if e.Machines > 0 {
@@ -217,7 +213,6 @@ func facts(e crash.Event) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }
 
-// why says in one line why a person gets a mail.
 func why(notices []crash.Notice) string {
 	var reasons []string
 	for _, n := range notices {

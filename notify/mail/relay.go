@@ -117,7 +117,6 @@ type connection struct {
 	open    *smtp.Client // nil: not connected
 }
 
-// connect opens the connection if there is none.
 func (c *connection) connect(ctx context.Context) (err error) {
 	if c.open != nil {
 		return nil
@@ -141,7 +140,6 @@ func (r *Relay) Check(ctx context.Context, helo string, timeout time.Duration) (
 	return err == nil, nil
 }
 
-// close ends the connection politely.
 func (c *connection) close() {
 	if c.open != nil {
 		_ = c.client.CloseWithSMTPClient(c.open) // the relay has answered about every mail
@@ -149,7 +147,6 @@ func (c *connection) close() {
 	}
 }
 
-// drop closes a connection that does not work any more.
 func (c *connection) drop() {
 	if c.open != nil {
 		_ = c.open.Close()

@@ -297,7 +297,6 @@ type Edge struct {
 	Held  time.Time   // when the condition held last; zero: at the time of the event
 }
 
-// maxKey is the largest length of a version or package name in a key, in code points.
 const maxKey = 100
 
 // Key returns the key of an edge: the kind, and texts that tell edges of one problem apart.
@@ -518,7 +517,6 @@ func (r Rule) happens() string {
 	return string(r.When)
 }
 
-// phrases returns what the actions do, as parts of a sentence.
 func (a Actions) phrases() []string {
 	var does []string
 	var whom []string
@@ -580,7 +578,6 @@ func (m Mute) until() string {
 	return " " + strings.Join(until, " or ")
 }
 
-// join joins names: "a", "a and b", "a, b and c".
 func join(names []string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")
@@ -589,7 +586,6 @@ func join(names []string) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// count formats a number with thousands separators.
 func count(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0; i -= 3 {

@@ -423,7 +423,6 @@ func CheckSettings(e *crash.Endpoint, isNew bool) map[string]string {
 	return wrong
 }
 
-// hostOf returns scheme and host of an address, or what is wrong with it.
 func hostOf(kind crash.EndpointKind, address string) (host, problem string) {
 	u, err := url.Parse(address)
 	switch {

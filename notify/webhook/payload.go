@@ -50,7 +50,6 @@ var eventTypes = map[crash.EventKind]string{
 // EventType returns the type of an event in payloads, such as "problem.new".
 func EventType(kind crash.EventKind) string { return eventTypes[kind] }
 
-// words describe the kinds of events in messages to chats.
 var words = map[crash.EventKind]string{
 	crash.EventNew: "New problem", crash.EventRegressed: "Regression", crash.EventRising: "Rising problem",
 	crash.EventProposed: "New in proposed", crash.EventSymbolised: "Symbolised", crash.EventQuiet: "Quiet",
@@ -60,7 +59,6 @@ var words = map[crash.EventKind]string{
 	crash.EventAccount: "Account changed", crash.EventMany: "Summary",
 }
 
-// eventData is the data of an event in a payload.
 type eventData struct {
 	Type     string      `json:"type,omitempty"` // only in the list of a summary
 	Event    int64       `json:"event,omitempty"`
@@ -81,7 +79,6 @@ func (c *Client) Payload(d crash.DeliveryClaim) string {
 	return c.payload(d.To, eventTypes[d.Event.Kind], words[d.Event.Kind], d.Event, d.Summarised)
 }
 
-// testPayload returns the body of the request that the test button sends.
 func (c *Client) testPayload(to crash.Endpoint, person string) string {
 	return c.payload(to, TypeTest, "Test", crash.Event{
 		At: c.config.Now(), Title: "This is a test",
@@ -140,7 +137,6 @@ func (c *Client) link(e crash.Event) string {
 	return c.config.BaseURL + "/"
 }
 
-// encode returns v as JSON. The values always encode.
 func encode(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -151,7 +147,6 @@ func encode(v any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// short returns text on one line, without control characters, cut to a number of characters.
 func short(text string, limit int) string {
 	text = strings.Join(strings.Fields(plain(text, len(text))), " ")
 	if runes := []rune(text); len(runes) > limit {
@@ -215,7 +210,6 @@ var markdownEscaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;"
 	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "~", `\~`, "[", `\[`, "]", `\]`, "(", `\(`, ")", `\)`, "#", `\#`,
 	"!", `\!`, ":", ":"+mentionBreak)
 
-// mattermost returns an event as a message for Mattermost, with an attachment.
 func (c *Client) mattermost(to crash.Endpoint, word string, e crash.Event, summarised []crash.Event) any {
 	type field struct {
 		Title string `json:"title"`
@@ -249,7 +243,6 @@ func (c *Client) markdownLink(e crash.Event, limit int) string {
 	return "[" + markdownEscaper.Replace(short(e.Title, limit)) + "](" + address + ")"
 }
 
-// matrix returns an event as a message for Matrix. It mentions nobody.
 func (c *Client) matrix(word string, e crash.Event, summarised []crash.Event) any {
 	escape := func(text string) string { return html.EscapeString(strings.ReplaceAll(text, "@", "@"+mentionBreak)) }
 	link := func(e crash.Event, limit int) string {

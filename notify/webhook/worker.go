@@ -14,10 +14,8 @@ import (
 	"mishap/crash"
 )
 
-// maxSending is the number of endpoints to which an instance sends at the same time.
 const maxSending = 16
 
-// storeTimeout limits how long it may take to store an outcome.
 const storeTimeout = 30 * time.Second
 
 // Store stores deliveries. Its errors of kind Conflict mean that another instance has taken over.
@@ -150,7 +148,6 @@ func (w *Worker) deliver(ctx context.Context, claim crash.DeliveryClaim) error {
 	return w.store.FinishDelivery(ctx, claim, outcome)
 }
 
-// send makes one attempt, which the end of the worker interrupts.
 func (w *Worker) send(ctx context.Context, claim crash.DeliveryClaim, payload string) (reply Reply, interrupted bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -17,7 +17,6 @@ import (
 	"mishap/crash"
 )
 
-// bare returns any value as JSON, escaped for HTML as in Launchpad.
 func bare(v any) response {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -26,7 +25,6 @@ func bare(v any) response {
 	return text(200, string(b)).with("Content-Type", "application/json")
 }
 
-// object returns an entry.
 func object(entry map[string]any) response {
 	entry["http_etag"] = etag(entry)
 	return bare(entry).with("ETag", etag(entry))
@@ -38,7 +36,6 @@ func etag(entry map[string]any) string {
 	return fmt.Sprintf(`"practice-%x"`, sha256.Sum256(b))
 }
 
-// list returns one page of a collection of entries.
 func (s *Server) list(c *call, all []any) response {
 	const maxPage = 300
 	size, start := s.opts.PageSize, 0
@@ -73,14 +70,12 @@ func (c *call) address(change ...string) string {
 	return c.origin + c.r.URL.EscapedPath() + "?" + q.Encode()
 }
 
-// entry returns the attributes that all entries of a type have.
 func (c *call) entry(kind, path string) map[string]any {
 	return map[string]any{
 		"self_link": c.root() + path, "web_link": c.origin + path, "resource_type_link": c.root() + "/#" + kind,
 	}
 }
 
-// linkOr returns the link of a name, or null if name is empty.
 func (c *call) linkOr(path, name string) any {
 	if name == "" {
 		return nil
@@ -198,7 +193,6 @@ func (c *call) target(path []string) map[string]any {
 	return e
 }
 
-// displayName returns a name for people, such as "Ubuntu".
 func displayName(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
 func htmlPage(t *template.Template, data any) response {
@@ -210,7 +204,6 @@ func htmlPage(t *template.Template, data any) response {
 		"default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 }
 
-// page serves the pages of bugs, at /bugs/N and TARGET/+bug/N, and the list of bugs.
 func (s *Server) page(c *call) response {
 	switch c.r.URL.Path {
 	case "/":
@@ -235,7 +228,6 @@ func (s *Server) page(c *call) response {
 	return htmlPage(bugTemplate, bugPage{bug, statuses})
 }
 
-// edit applies the form of a bug's page, or returns a message about an invalid value.
 func (s *Server) edit(b *Bug, form url.Values) (wrong string) {
 	status := form.Get("status")
 	if status != "" && !slices.Contains(statuses, status) {
@@ -255,7 +247,6 @@ func (s *Server) edit(b *Bug, form url.Values) (wrong string) {
 	return ""
 }
 
-// bugPage is the data of a bug's page, including the options in its form.
 type bugPage struct {
 	*Bug
 	Statuses []string
@@ -298,7 +289,8 @@ To file bugs it needs "Change Non-Private Data".</p>
 	indexTemplate = template.Must(template.New("index").Parse(pageTop + `
 <h1>Bugs</h1>
 {{if .}}<table><tr><th>Number</th><th>Title</th><th>Package</th><th>Reporter</th></tr>
-{{range .}}<tr><td><a href="/bugs/{{.Number}}">{{.Number}}</a></td><td>{{.Title}}</td><td>{{.Package}}</td><td>{{.Reporter}}</td></tr>
+{{range .}}<tr><td><a href="/bugs/{{.Number}}">{{.Number}}</a></td><td>{{.Title}}</td>
+<td>{{.Package}}</td><td>{{.Reporter}}</td></tr>
 {{end}}</table>{{else}}<p>No bugs have been filed yet.</p>{{end}}
 ` + pageBottom))
 	bugTemplate = template.Must(template.New("bug").Parse(pageTop + `
@@ -319,15 +311,16 @@ To file bugs it needs "Change Non-Private Data".</p>
 <pre>{{.Content}}</pre>
 {{end}}<h2>Change</h2>
 <form method="post">
-{{$b := .}}<p><label>Status <select name="status">{{range .Statuses}}<option{{if eq . $b.Status}} selected{{end}}>{{.}}</option>{{end}}</select></label></p>
-{{if .Package}}<p><label>Fixed by an upload of version <input name="fixed_in"></label> (closes the bug with the message that names the version)</p>
+{{$b := .}}<p><label>Status <select name="status">
+{{range .Statuses}}<option{{if eq . $b.Status}} selected{{end}}>{{.}}</option>{{end}}</select></label></p>
+{{if .Package}}<p><label>Fixed by an upload of version <input name="fixed_in"></label>
+(closes the bug with the message that names the version)</p>
 {{end}}<p><label>Comment<br><textarea name="comment" rows="3" cols="60"></textarea></label></p>
 <p><button>Save</button></p>
 </form>
 ` + pageBottom))
 )
 
-// query is a parsed search.
 type query struct {
 	target     []string // nil: all bugs
 	statuses   []string
@@ -340,7 +333,6 @@ type query struct {
 	token      *accessToken
 }
 
-// readQuery parses the parameters of a search. It silently ignores unknown ones.
 func (c *call) readQuery(p *params, token *accessToken) query {
 	q := query{token: token, statuses: openStatuses, order: "id",
 		duplicates: p.Get("omit_duplicates") == "false"}
@@ -386,7 +378,6 @@ func (q query) matches(b *Bug) bool {
 	return !slices.ContainsFunc(q.words, func(word string) bool { return !strings.Contains(text, word) })
 }
 
-// search returns one page of the tasks of matching bugs.
 func (s *Server) search(c *call, token *accessToken) response {
 	if c.parts[0] != "bugs" && !s.exists(c.parts) {
 		return notFound(c.parts[len(c.parts)-1])

@@ -125,7 +125,6 @@ func (s *Server) authenticate(c *call) (token *accessToken, refusal *response) {
 	return token, nil
 }
 
-// level is a permission that a person can grant.
 type level struct{ Value, Title string }
 
 var levels = []level{
@@ -140,7 +139,6 @@ var levels = []level{
 // for it.
 var desktop = level{"DESKTOP_INTEGRATION", "Until I Disable It"}
 
-// authorizeToken serves the page on which a person decides.
 func (s *Server) authorizeToken(c *call) response {
 	params := c.query
 	if c.r.Method == http.MethodPost {
@@ -171,7 +169,6 @@ func (s *Server) authorizeToken(c *call) response {
 	return htmlPage(authorizeTemplate, page)
 }
 
-// decide records the person's choice.
 func (s *Server) decide(t *requestToken, l level, form url.Values) response {
 	person := cmp.Or(form.Get("person"), s.opts.Person)
 	if !validName.MatchString(person) {

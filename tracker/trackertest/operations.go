@@ -52,7 +52,6 @@ func (s *Server) post(c *call, token *accessToken) response {
 	return s.subscribe(c, p, bug, token)
 }
 
-// createBug files a bug.
 func (s *Server) createBug(c *call, p *params, token *accessToken) response {
 	bug := &Bug{Reporter: token.Person, Status: "New", InformationType: "Public", Distribution: distribution}
 	bug.set(p, "title")
@@ -83,7 +82,6 @@ func (s *Server) createBug(c *call, p *params, token *accessToken) response {
 	return text(201, "").with("Location", c.root()+bug.path())
 }
 
-// newMessage adds a comment.
 func (s *Server) newMessage(c *call, p *params, b *Bug, token *accessToken) response {
 	content := p.text("content")
 	if p.wrong != nil {
@@ -93,7 +91,6 @@ func (s *Server) newMessage(c *call, p *params, b *Bug, token *accessToken) resp
 	return text(201, "").with("Location", c.root()+b.commentPath(len(b.Messages)))
 }
 
-// subscribe subscribes a person.
 func (s *Server) subscribe(c *call, p *params, b *Bug, token *accessToken) response {
 	person := p.person(c, "person")
 	if p.wrong != nil {
@@ -106,7 +103,6 @@ func (s *Server) subscribe(c *call, p *params, b *Bug, token *accessToken) respo
 	return object(b.subscription(c, person, token.Person))
 }
 
-// patch answers PATCH requests for a bug.
 func (s *Server) patch(c *call, token *accessToken) response {
 	var bug *Bug
 	if len(c.parts) == 2 && c.parts[0] == "bugs" {
@@ -139,7 +135,6 @@ func (s *Server) patch(c *call, token *accessToken) response {
 	return r
 }
 
-// set sets an attribute that createBug and PATCH accept.
 func (b *Bug) set(p *params, name string) {
 	switch name {
 	case "title":
@@ -166,7 +161,6 @@ func (b *Bug) set(p *params, name string) {
 	}
 }
 
-// sized decodes a text of 1 to most characters, without white space at the end.
 func (p *params) sized(name string, most int) string {
 	value := p.text(name)
 	switch n := utf8.RuneCountInString(strings.TrimRight(value, " \t\n\v\f\r")); {
@@ -179,10 +173,8 @@ func (p *params) sized(name string, most int) string {
 	return value
 }
 
-// distribution is the only distribution of the practice tracker.
 const distribution = "ubuntu"
 
-// api answers API requests. It checks the credentials before it resolves the path.
 func (s *Server) api(c *call) response {
 	token, refusal := s.authenticate(c)
 	if refusal != nil {
@@ -206,7 +198,6 @@ func notFound(name string) response {
 	return text(404, fmt.Sprintf("Object: <lp.systemhomes.WebServiceApplication object>, name: '%s'", name))
 }
 
-// get answers GET requests.
 func (s *Server) get(c *call, token *accessToken) response {
 	p := c.parts
 	switch last := p[len(p)-1]; {
@@ -229,7 +220,6 @@ func (s *Server) get(c *call, token *accessToken) response {
 	}
 }
 
-// exists reports whether there is a distribution or a package at a path.
 func (s *Server) exists(path []string) bool {
 	return path[0] == distribution &&
 		(len(path) == 1 || len(path) == 3 && path[1] == "+source" && s.knowsPackage(path[2]))
@@ -242,7 +232,6 @@ func (s *Server) knowsPackage(name string) bool {
 	return slices.Contains(s.opts.Packages, name) || slices.Contains(s.opts.Unpublished, name)
 }
 
-// visible returns a bug that the token may see, or nil.
 func (s *Server) visible(number string, token *accessToken) *Bug {
 	n, _ := strconv.ParseInt(number, 10, 64) // 0 is not a bug
 	bug := s.state.bug(n)
@@ -252,7 +241,6 @@ func (s *Server) visible(number string, token *accessToken) *Bug {
 	return bug
 }
 
-// getBug answers requests for /bugs/N and paths below it.
 func (s *Server) getBug(c *call, token *accessToken) response {
 	bug := s.visible(c.parts[1], token)
 	if bug == nil {
@@ -276,7 +264,6 @@ func (s *Server) getBug(c *call, token *accessToken) response {
 	return s.list(c, list)
 }
 
-// sourcePackage answers getSourcePackage, with null if there is no such package.
 func (s *Server) sourcePackage(c *call) response {
 	p := &params{Values: c.query}
 	name := p.text("name")

@@ -135,7 +135,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.answer(c).write(w)
 }
 
-// begin records a request and returns the fault that applies to it, or none.
 func (s *Server) begin(c *call) FaultSpec {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,7 +161,6 @@ func (s *Server) end() {
 	s.working--
 }
 
-// answer handles one request.
 func (s *Server) answer(c *call) response {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -204,10 +202,8 @@ func text(status int, body string) response {
 	return response{status: status, body: body, header: http.Header{"Content-Type": {"text/plain;charset=utf-8"}}}
 }
 
-// now returns the time of the tracker's clock.
 func (s *Server) now() time.Time { return s.opts.Now().Add(s.offset).UTC() }
 
-// save writes the state file. The caller holds the lock.
 func (s *Server) save() {
 	if err := s.state.save(s.opts.StateFile); err != nil {
 		slog.Error("practice tracker cannot write its state", "error", err)
@@ -223,7 +219,6 @@ type Request struct {
 	Body      string
 }
 
-// maxRequests bounds the stored requests.
 const maxRequests = 2000
 
 // Requests returns the last requests for an operation, or all if op is empty, oldest first.
@@ -276,7 +271,6 @@ func (s *Server) Change(number int64, change func(*Bug)) bool {
 	return true
 }
 
-// change changes a bug and its dates. The caller holds the lock.
 func (s *Server) change(b *Bug, change func(*Bug)) {
 	before := b.copied()
 	change(b)
@@ -363,7 +357,6 @@ func (s *Server) Revoke(key string) {
 	s.save()
 }
 
-// state is everything that the tracker stores.
 type state struct {
 	Consumers     []string
 	RequestTokens []*requestToken
@@ -432,7 +425,6 @@ func (b *Bug) updated() time.Time {
 	return b.Created
 }
 
-// settle updates the dates after a change.
 func (b *Bug) settle(before Bug, now time.Time) {
 	b.Updated = now
 	b.Closed = closing(b.Closed, before.Status, b.Status, now)
@@ -460,7 +452,6 @@ func closing(closed time.Time, before, status string, now time.Time) time.Time {
 	return closed
 }
 
-// copied returns a copy that shares no lists with b.
 func (b *Bug) copied() Bug {
 	c := *b
 	c.Tags, c.Subscribers = slices.Clone(b.Tags), slices.Clone(b.Subscribers)
@@ -512,7 +503,6 @@ func (st *state) load(file string) error {
 	return nil
 }
 
-// save replaces the file atomically.
 func (st *state) save(file string) error {
 	if file == "" {
 		return nil
@@ -558,7 +548,6 @@ func (st *state) access(consumer, key string) *accessToken {
 	return find(st.AccessTokens, func(t *accessToken) bool { return t.Key == key && t.Consumer == consumer })
 }
 
-// find returns the first item for which match returns true, or nil.
 func find[T any](list []*T, match func(*T) bool) *T {
 	if i := slices.IndexFunc(list, match); i >= 0 {
 		return list[i]
@@ -610,10 +599,8 @@ var (
 	}
 )
 
-// versions are the versions of the API, which begin its paths.
 var versions = []string{"beta", "1.0", "devel"}
 
-// call is a parsed request.
 type call struct {
 	r       *http.Request
 	body    []byte
@@ -673,10 +660,8 @@ func (c *call) operation() Operation {
 	return OpOther
 }
 
-// root returns the root address of the API in the version of the call.
 func (c *call) root() string { return c.origin + "/" + c.version }
 
-// splitPath returns the decoded segments of a path. A segment may contain a decoded slash.
 func splitPath(escaped string) []string {
 	var out []string
 	for part := range strings.SplitSeq(strings.Trim(escaped, "/"), "/") {
@@ -707,7 +692,6 @@ func (p *params) refuse(name, format string, args ...any) {
 	p.wrong = append(p.wrong, name+": "+fmt.Sprintf(format, args...))
 }
 
-// refusal returns the answer to invalid parameters.
 func (p *params) refusal() response {
 	return text(400, strings.Join(p.wrong, "\n")).with("Content-Type", "text/plain")
 }
@@ -743,7 +727,6 @@ func (p *params) list(name string) (items []string) {
 	return items
 }
 
-// choice returns a parameter with a fixed set of values.
 func (p *params) choice(name, value string, accepted []string) string {
 	if !slices.Contains(accepted, value) {
 		p.refuse(name, "Invalid value %q. Acceptable values are: %s", value, strings.Join(accepted, ", "))
@@ -751,7 +734,6 @@ func (p *params) choice(name, value string, accepted []string) string {
 	return value
 }
 
-// time parses a date or a time in UTC.
 func (p *params) time(name string) time.Time {
 	value := p.text(name)
 	for _, layout := range []string{"2006-01-02T15:04:05.999999999Z07:00", "2006-01-02"} {
@@ -790,7 +772,6 @@ func (p *params) link(c *call, name string) []string {
 	return path
 }
 
-// person returns the name in a link to a person.
 func (p *params) person(c *call, name string) string {
 	path := p.link(c, name)
 	person, ok := strings.CutPrefix(path[0], "~")
@@ -961,7 +942,6 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, spec FaultSpec, wo
 	}
 }
 
-// drop closes the connection after some raw bytes.
 func drop(w http.ResponseWriter, raw string) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -1029,7 +1009,6 @@ func (s *Server) TimeOutHung(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// roundTripper is a function that implements [http.RoundTripper].
 type roundTripper func(*http.Request) (*http.Response, error)
 
 // RoundTrip implements [http.RoundTripper].

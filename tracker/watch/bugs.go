@@ -121,7 +121,6 @@ func (w *BugReader) Round(ctx context.Context) error {
 	return err
 }
 
-// round returns a CallError when calls should pause.
 func (w *BugReader) round(ctx context.Context) error {
 	if err := w.changes(ctx); err != nil {
 		return err
@@ -191,7 +190,6 @@ func (w *BugReader) pause(ctx context.Context, e *tracker.CallError) {
 		"operation", e.Operation, "outcome", string(e.Outcome), "status", e.Status, "answer", e.Text)
 }
 
-// changes asks the tracker which of our bugs changed since the last query, and makes them due.
 func (w *BugReader) changes(ctx context.Context) error {
 	now := w.cfg.Now()
 	if !w.asked.IsZero() && now.Sub(w.asked) < w.opts.Changes {
@@ -217,7 +215,6 @@ func (w *BugReader) changes(ctx context.Context) error {
 	return w.store.SaveChanges(ctx, numbers, now)
 }
 
-// read reads one bug. It records a failure that concerns this bug.
 func (w *BugReader) read(ctx context.Context, number int64) error {
 	reading, err := w.client.ReadState(ctx, number)
 	if e, ok := errors.AsType[*tracker.CallError](err); ok {
@@ -344,7 +341,6 @@ func (a *ArchiveReader) Round(ctx context.Context) error {
 	return nil
 }
 
-// read asks for one fact. It records a failed call and returns it as the CallError.
 func (a *ArchiveReader) read(ctx context.Context, w crash.ArchiveWant) (*tracker.CallError, error) {
 	fact, err := a.client.ReadArchive(ctx, w)
 	if e, ok := errors.AsType[*tracker.CallError](err); ok {

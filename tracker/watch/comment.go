@@ -43,7 +43,6 @@ type CommentStore interface {
 	EndComment(ctx context.Context, number int64, kind crash.UpdateKind, about, outcome, words string) error
 }
 
-// maxComments bounds the comments of one round.
 const maxComments = 5
 
 type comment struct {
@@ -149,7 +148,6 @@ func (w *BugReader) comment(ctx context.Context, policies crash.UpdatePolicies) 
 	return nil
 }
 
-// dueComments returns the comments that have not been sent.
 func (w *BugReader) dueComments(ctx context.Context, policies crash.UpdatePolicies) ([]comment, error) {
 	due, err := w.newsComments(ctx, policies)
 	if err != nil {
@@ -159,7 +157,6 @@ func (w *BugReader) dueComments(ctx context.Context, policies crash.UpdatePolici
 	return append(due, quiet...), err
 }
 
-// newsComments returns the comments of kind UpdateAgain and UpdateNames that have not been sent.
 func (w *BugReader) newsComments(ctx context.Context, policies crash.UpdatePolicies) ([]comment, error) {
 	if !policies.Any(func(r crash.UpdatePolicy) bool { return r.Again }) {
 		return nil, nil
@@ -389,5 +386,4 @@ func (w *BugReader) quietText(q crash.QuietBug, buckets []crash.Bucket, today ti
 		"which collects crash reports."
 }
 
-// maxQuietProblems bounds the problems of a bug that a comment describes.
 const maxQuietProblems = 5

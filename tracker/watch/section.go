@@ -233,7 +233,6 @@ func (w *BugReader) nextSection() time.Duration {
 	return w.opts.Section + tracker.Jitter(w.opts.Section/12)
 }
 
-// checkSection stops updating a section that someone has changed, as a reading of its bug shows.
 func (w *BugReader) checkSection(ctx context.Context, r crash.BugReading) error {
 	if w.opts.Silent || r.Description == "" {
 		return nil

@@ -114,7 +114,6 @@ func (f *Finder) ask(ctx context.Context, s *server, w Wanted, to string, r *Res
 	return a, nil
 }
 
-// keep places a verified file for the debugger and caches it.
 func (f *Finder) keep(file *os.File, w Wanted, to, url, archive string, size int64, info Info, r *Result) error {
 	if err := place(file, file.Name(), to); err != nil {
 		return fmt.Errorf("place a file for the debugger: %w", err)
@@ -245,7 +244,6 @@ func cause(ctx context.Context, err error) error {
 	return errors.New(strings.TrimSpace(crash.Shorten(err.Error(), 200)))
 }
 
-// progress reports each byte that arrives.
 type progress struct {
 	r     io.Reader
 	touch func()
@@ -356,7 +354,6 @@ func (all Patterns) Match(file string, packages ...string) bool {
 // answers, the server and the reason.
 const missingSuffix = ".missing"
 
-// miss is one server's last answer.
 type miss struct {
 	at    time.Time
 	count int // answers in a row
@@ -373,14 +370,12 @@ func (m miss) fresh(now time.Time) bool {
 	return m.count > 0 && now.Sub(m.at) < age
 }
 
-// misses are the answers by server.
 type misses map[string]miss
 
 func (m misses) of(server string) miss { return m[server] }
 
 func (f *Folder) missesPath(id BuildID, k Kind) string { return f.path(id, k) + missingSuffix }
 
-// misses reads the answers about a file. Lines that it cannot read count as no answer.
 func (f *Folder) misses(id BuildID, k Kind) misses {
 	file, err := openRegular(f.missesPath(id, k))
 	if err != nil {

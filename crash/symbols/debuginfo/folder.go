@@ -41,7 +41,6 @@ func OpenFolder(dir string, maxBytes int64) (*Folder, error) {
 	return f, f.removeLeftovers()
 }
 
-// removeLeftovers removes temporary files of processes that died.
 func (f *Folder) removeLeftovers() error {
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {
@@ -60,7 +59,6 @@ func (f *Folder) path(id BuildID, k Kind) string {
 	return filepath.Join(f.dir, string(id), string(k))
 }
 
-// create returns a new temporary file in the folder. The caller removes it.
 func (f *Folder) create() (*os.File, error) {
 	file, err := os.CreateTemp(f.dir, temporary+"*")
 	if err == nil {
@@ -72,7 +70,6 @@ func (f *Folder) create() (*os.File, error) {
 	return file, nil
 }
 
-// put moves a complete temporary file into its place.
 func (f *Folder) put(temp string, id BuildID, k Kind, origin string) error {
 	// The name of the temporary file makes that of the origin unique, too.
 	note := temp + originSuffix
@@ -313,7 +310,6 @@ type Shared interface {
 	Open(ctx context.Context, key string, from, n int64) (io.ReadCloser, error)
 }
 
-// sharedFiles is the name of the source in attempts.
 const sharedFiles = "shared files"
 
 func sharedKey(id BuildID, k Kind) string { return "symbols/" + string(id) + "/" + string(k) }

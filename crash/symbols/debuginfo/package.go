@@ -136,7 +136,6 @@ func decompress(data io.Reader, form string) (io.ReadCloser, error) {
 	}
 }
 
-// atMost fails when more than the permitted number of bytes is read.
 type atMost struct {
 	r    io.Reader
 	left int64
@@ -242,7 +241,6 @@ func NormalPath(name string) string {
 // Installed maps binary packages of a machine to their versions.
 type Installed map[string]string
 
-// maxInstalled limits the packages that are read from one report.
 const maxInstalled = 10_000
 
 // InstalledOf returns the packages that a report names: its own and those in Dependencies. It leaves
@@ -337,7 +335,6 @@ func parseArchive(name string) (binary, version, architecture string) {
 	return parts[0], version, parts[2]
 }
 
-// withoutEpoch removes "1:" from a version.
 func withoutEpoch(version string) string {
 	if _, rest, ok := strings.Cut(version, ":"); ok {
 		return rest

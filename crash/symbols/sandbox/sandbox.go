@@ -61,7 +61,6 @@ type Usage struct {
 // childName is the name by which the program recognises that it is to confine itself.
 const childName = "mishap-sandbox"
 
-// environment is the whole environment of the program.
 var environment = []string{"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", "HOME=/nonexistent", "TZ=UTC"}
 
 // Start starts a program. When ctx is done, it is killed with all its processes; it also dies with

@@ -97,7 +97,6 @@ func makeOnce(dir string) (err error) {
 	return os.WriteFile(complete, nil, 0o600)
 }
 
-// makePrograms runs make.sh.
 func makePrograms(dir string) error {
 	file := filepath.Join(dir, "make.sh")
 	if err := os.WriteFile(file, script, 0o600); err != nil {

@@ -106,7 +106,6 @@ func sentence(remark string) string {
 	return string(unicode.ToUpper(first)) + remark[size:] + "."
 }
 
-// named returns the lines of a StacktraceTop that have names.
 func named(top string) string {
 	return strings.Join(slices.DeleteFunc(strings.Split(top, "\n"), func(line string) bool {
 		return strings.HasPrefix(line, "??")
@@ -167,7 +166,6 @@ func withoutBuild(modules []crash.SymbolModule) []string {
 	return paths
 }
 
-// fileNames joins the names of files, sorted, without their folders.
 func fileNames(paths []string) string {
 	names := make([]string, len(paths))
 	for i, p := range paths {

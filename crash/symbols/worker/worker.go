@@ -17,7 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"mishap/crash"
-	"mishap/crash/compressed"
+	"mishap/crash/apport"
 	"mishap/crash/symbols"
 	"mishap/crash/symbols/cores"
 	"mishap/crash/symbols/debuginfo"
@@ -153,7 +153,6 @@ func (w *Worker) Stop(ctx context.Context) error {
 	return errors.Join(w.Symboliser.Close(), w.Files.WorkerGone(ctx))
 }
 
-// check finds out what this instance can symbolise, and records that.
 func (w *Worker) check(ctx context.Context) error {
 	if !w.checked.IsZero() && time.Since(w.checked) < checkInterval {
 		return nil
@@ -181,7 +180,6 @@ func (w *Worker) check(ctx context.Context) error {
 		Problem: problem})
 }
 
-// search queues jobs again whose missing files were added in the meantime.
 func (w *Worker) search(ctx context.Context) error {
 	if time.Since(w.searched) < searchInterval {
 		return nil
@@ -260,7 +258,6 @@ const (
 	finishPause    = time.Second // before the second attempt; doubled for each further one
 )
 
-// release returns a job to the queue, because this instance stops or has lost the job.
 func (w *Worker) release(ctx context.Context, c crash.SymbolClaim) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
@@ -290,7 +287,6 @@ func (w *Worker) finish(ctx context.Context, c crash.SymbolClaim, o crash.Symbol
 
 var errCoresAway = errors.New("the core dumps cannot be reached")
 
-// symbolise does the work of a job. The error is for the log; the outcome holds what people see.
 func (w *Worker) symbolise(ctx context.Context, c crash.SymbolClaim) (crash.SymbolOutcome, error) {
 	report, err := w.Jobs.Report(ctx, c.Report)
 	if errors.Is(err, crash.NotFound) {
@@ -345,13 +341,13 @@ func Unpack(ctx context.Context, job *symbols.Job, from *cores.Store, report cra
 	defer in.Close() //nolint:errcheck // only read
 	damage := &reader{from: in}
 	to := &writer{to: job.Core()}
-	_, err = compressed.Copy(to, damage, most+1)
+	_, err = apport.Decompress(to, damage, most+1)
 	switch {
 	case to.err != nil:
 		return to.err
 	case damage.err != nil:
 		return damage.err
-	case errors.Is(err, compressed.ErrLimit):
+	case errors.Is(err, apport.ErrLimit):
 		return crash.Errorf(crash.TooLarge, "core_too_large",
 			"The core is larger than core_max_bytes permits, or mishap has too little memory to decompress it.")
 	case err != nil:

@@ -51,7 +51,6 @@ func (s *authSession) Mail(from string, o *smtp.MailOptions) error {
 	return s.session.Mail(from, o)
 }
 
-// loginServer asks for the name, then for the password.
 type loginServer struct {
 	session *authSession
 	step    int
@@ -71,7 +70,6 @@ func (l *loginServer) Next(response []byte) (challenge []byte, done bool, err er
 	return nil, true, l.session.signIn(l.user, string(response))
 }
 
-// cramServer asks for the keyed hash of a text.
 type cramServer struct {
 	session *authSession
 	asked   bool

@@ -170,7 +170,6 @@ func (r recorded) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// session is one connection.
 type session struct {
 	server *Server
 	conn   *smtp.Conn
@@ -222,7 +221,6 @@ func (s *session) Data(r io.Reader) error {
 	return s.fail(err)
 }
 
-// fail returns the reply, or makes the connection fail without one.
 func (s *session) fail(err error) error {
 	switch {
 	case errors.Is(err, ErrHang):

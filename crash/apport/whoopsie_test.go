@@ -1,4 +1,4 @@
-package whoopsie_test
+package apport_test
 
 import (
 	"bytes"
@@ -24,8 +24,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"mishap/crash"
+	"mishap/crash/apport"
 	"mishap/crash/checktest"
-	"mishap/crash/compressed"
 	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
 )
@@ -37,8 +37,8 @@ func doc(elements ...string) []byte {
 	return append(append(b, all...), 0)
 }
 
-// text returns an element of kind text.
-func text(name, value string) string {
+// element returns an element of kind text.
+func element(name, value string) string {
 	return "\x02" + name + "\x00" + string(binary.LittleEndian.AppendUint32(nil, uint32(len(value)+1))) + value + "\x00"
 }
 
@@ -50,20 +50,22 @@ func TestDecode(t *testing.T) {
 	}{
 		"empty": {doc(), crash.Fields{}},
 		"the facts' example": {
-			[]byte("\x4f\x00\x00\x00\x02ProblemType\x00\x06\x00\x00\x00Crash\x00\x02Signal\x00\x03\x00\x00\x0011\x00\x02ExecutableTimestamp\x00\x0b\x00\x00\x001700000000\x00\x00"), crash.Fields{"ProblemType": "Crash", "Signal": "11", "ExecutableTimestamp": "1700000000"}},
-		"empty texts":        {doc(text("Tags", ""), text("separator", "")), crash.Fields{"Tags": ""}},
-		"a full separator":   {doc(text("separator", "x")), crash.Fields{"separator": "x"}},
-		"twice":              {doc(text("A", "1"), text("B", "2"), text("A", "3")), crash.Fields{"A": "3", "B": "2"}},
-		"a release":          {doc(text("DistroRelease", "Ubuntu 24.04")), crash.Fields{"DistroRelease": "Ubuntu 24.04"}},
-		"a number for one":   {doc(text("A", "1"), "\x10DistroRelease\x00\x07\x00\x00\x00"), crash.Fields{"A": "1"}},
+			[]byte("\x4f\x00\x00\x00\x02ProblemType\x00\x06\x00\x00\x00Crash\x00" +
+				"\x02Signal\x00\x03\x00\x00\x0011\x00\x02ExecutableTimestamp\x00\x0b\x00\x00\x001700000000" +
+				"\x00\x00"), crash.Fields{"ProblemType": "Crash", "Signal": "11", "ExecutableTimestamp": "1700000000"}},
+		"empty texts":        {doc(element("Tags", ""), element("separator", "")), crash.Fields{"Tags": ""}},
+		"a full separator":   {doc(element("separator", "x")), crash.Fields{"separator": "x"}},
+		"twice":              {doc(element("A", "1"), element("B", "2"), element("A", "3")), crash.Fields{"A": "3", "B": "2"}},
+		"a release":          {doc(element("DistroRelease", "Ubuntu 24.04")), crash.Fields{"DistroRelease": "Ubuntu 24.04"}},
+		"a number for one":   {doc(element("A", "1"), "\x10DistroRelease\x00\x07\x00\x00\x00"), crash.Fields{"A": "1"}},
 		"a list for one":     {doc("\x04DistroRelease\x00" + string(doc())), crash.Fields{}},
-		"a truth value last": {doc(text("DistroRelease", "Ubuntu 24.04"), "\x08DistroRelease\x00\x01"), crash.Fields{}},
-		"odd names": {doc(text("", "none"), text("$where", "1"), text("a.b", "2"), text("a b/c", "3"),
-			text("\xff", "4")), crash.Fields{"$where": "1", "a.b": "2", "a b/c": "3", "\uFFFD": "4"}},
-		"invalid UTF-8":    {doc(text("A", "x\xff\xfey")), crash.Fields{"A": "x\uFFFDy"}},
-		"a lone surrogate": {doc(text("A", "x\xed\xa0\x80y")), crash.Fields{"A": "x\uFFFDy"}},
-		"NUL in a text":    {doc(text("A", "x\x00y")), crash.Fields{"A": "x\uFFFDy"}},
-		"a memory dump": {doc(text("VmCore", "H4sICAAAAAAC"), text("CoreDump", "xyz")),
+		"a truth value last": {doc(element("DistroRelease", "Ubuntu 24.04"), "\x08DistroRelease\x00\x01"), crash.Fields{}},
+		"odd names": {doc(element("", "none"), element("$where", "1"), element("a.b", "2"), element("a b/c", "3"),
+			element("\xff", "4")), crash.Fields{"$where": "1", "a.b": "2", "a b/c": "3", "\uFFFD": "4"}},
+		"invalid UTF-8":    {doc(element("A", "x\xff\xfey")), crash.Fields{"A": "x\uFFFDy"}},
+		"a lone surrogate": {doc(element("A", "x\xed\xa0\x80y")), crash.Fields{"A": "x\uFFFDy"}},
+		"NUL in a text":    {doc(element("A", "x\x00y")), crash.Fields{"A": "x\uFFFDy"}},
+		"a memory dump": {doc(element("VmCore", "H4sICAAAAAAC"), element("CoreDump", "xyz")),
 			crash.Fields{"VmCore": "(a dump of 12 bytes, not kept)", "CoreDump": "(a dump of 3 bytes, not kept)"}},
 		"a dump that is none": {doc("\x03VmCore\x00" + string(doc())), crash.Fields{}},
 	} {
@@ -119,7 +121,7 @@ func TestDecodeOtherKinds(t *testing.T) {
 
 func TestDecodeRefuses(t *testing.T) {
 	t.Parallel()
-	good := doc(text("Package", "x 1"))
+	good := doc(element("Package", "x 1"))
 	length := func(n uint32) []byte {
 		b := bytes.Clone(good)
 		binary.LittleEndian.PutUint32(b, n)
@@ -127,7 +129,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 	many := make([]string, 10_001)
 	for i := range many {
-		many[i] = text(fmt.Sprint(i), "")
+		many[i] = element(fmt.Sprint(i), "")
 	}
 	for name, body := range map[string][]byte{
 		"nothing": nil, "four bytes": []byte("\x05\x00\x00\x00"), "text": []byte("ProblemType: Crash\n"),
@@ -164,7 +166,7 @@ func TestDecodeDoesNotDescend(t *testing.T) {
 	}
 	body = append(body, 5, 0, 0, 0, 0)
 	body = append(body, make([]byte, depth)...)
-	body = doc("\x03deep\x00"+string(body), text("Package", "x 1"))
+	body = doc("\x03deep\x00"+string(body), element("Package", "x 1"))
 	fields, err := crashtest.Decode(body)
 	if err != nil || len(fields) != 1 || fields["Package"] != "x 1" {
 		t.Errorf("got %v, %v, want the one text", fields, err)
@@ -175,22 +177,22 @@ func TestDecodeCompressed(t *testing.T) {
 	t.Parallel()
 	// This is what whoopsie sends: the second line is the rest of the stream.
 	const wire = "H4sICAAAAAAC/1RyYWNlYmFjawA=\nCylKTE5NSkzOVtDIzS8uUShKTU7NK1FITszJUchJLC7RtOIqP7ytKCcFAC34pC8pAAAA"
-	bomb, data := pack(strings.Repeat("x", 20<<20)), pack("\x00\x01")
-	sent := []string{text("Traceback", wire), text("Cut", wire[:60]), text("Binary", data),
-		text("NotPacked", "eJwe all like eJ"), text("UnderVolt", "eJwe")}
+	bomb, data := gzip64(strings.Repeat("x", 20<<20)), gzip64("\x00\x01")
+	sent := []string{element("Traceback", wire), element("Cut", wire[:60]), element("Binary", data),
+		element("NotPacked", "eJwe all like eJ"), element("UnderVolt", "eJwe")}
 	want := crash.Fields{"Traceback": "Traceback (most recent call last):\nwörld", "Cut": wire[:60], "Binary": data,
 		"NotPacked": "eJwe all like eJ", "UnderVolt": "eJwe"}
 	got, err := crashtest.Decode(doc(sent...))
 	checktest.NoError(t, err)
 	checktest.Diff(t, "fields", got, want)
 	// A bomb stays compressed, and so do the fields after it, because it has used up the limit.
-	got, err = crashtest.Decode(doc(append(sent, text("Bomb", bomb))...))
+	got, err = crashtest.Decode(doc(append(sent, element("Bomb", bomb))...))
 	checktest.NoError(t, err)
 	want["Bomb"], want["Traceback"] = bomb, wire
 	checktest.Diff(t, "fields with a bomb", got, want)
 }
 
-func pack(s string) string {
+func gzip64(s string) string {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
 	_, _ = io.WriteString(w, s)
@@ -200,9 +202,9 @@ func pack(s string) string {
 
 func FuzzDecode(f *testing.F) {
 	for _, file := range glob(f, "*.bson") {
-		f.Add(read(f, file))
+		f.Add(testdata(f, file))
 	}
-	f.Add(doc(text("A", pack("x")), "\x03d\x00"+string(doc()), "\x05b\x00\x00\x00\x00\x00\x00", "\x0br\x00a\x00i\x00"))
+	f.Add(doc(element("A", gzip64("x")), "\x03d\x00"+string(doc()), "\x05b\x00\x00\x00\x00\x00\x00", "\x0br\x00a\x00i\x00"))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		fields, err := crashtest.Decode(body)
 		if err != nil {
@@ -243,12 +245,12 @@ type sample struct {
 func samples(t *testing.T) []sample {
 	t.Helper()
 	var all []sample
-	data := read(t, "manifest.json")
+	data := testdata(t, "manifest.json")
 	checktest.NoError(t, json.Unmarshal(data, &all))
 	return all
 }
 
-func read(t testing.TB, path string) []byte {
+func testdata(t testing.TB, path string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", filepath.Base(path)))
 	checktest.NoError(t, err)
@@ -285,7 +287,7 @@ func TestSamples(t *testing.T) {
 			tried[name] = true
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				fields, err := crashtest.Decode(read(t, path))
+				fields, err := crashtest.Decode(testdata(t, path))
 				checktest.NoError(t, err)
 				if path == s.Old {
 					checktest.Diff(t, "fields", slices.Sorted(maps.Keys(fields)), s.OldFields)
@@ -340,7 +342,7 @@ func checkSample(t *testing.T, s sample, name string, fields crash.Fields) {
 func TestAgainstReference(t *testing.T) {
 	t.Parallel()
 	for _, file := range glob(t, "*.bson") {
-		body := read(t, file)
+		body := testdata(t, file)
 		var want map[string]string
 		checktest.NoError(t, bson.Unmarshal(body, &want))
 		got, err := crashtest.Decode(body)
@@ -368,19 +370,19 @@ func TestCores(t *testing.T) {
 		t.Fatalf("got %d cores, want %d", len(files), len(cores))
 	}
 	for file, want := range cores {
-		text := read(t, file)
+		text := testdata(t, file)
 		var core bytes.Buffer
-		n, err := compressed.Copy(&core, bytes.NewReader(text), 1<<20)
+		n, err := apport.Decompress(&core, bytes.NewReader(text), 1<<20)
 		sum := sha256.Sum256(core.Bytes())
 		if got := hex.EncodeToString(sum[:8]); err != nil || n != int64(core.Len()) || got != want {
 			t.Errorf("%s: got %d bytes, sha256 %s…, %v; want sha256 %s…", file, n, got, err, want)
 		}
-		_, err = compressed.Copy(io.Discard, bytes.NewReader(text), n-1)
-		if !errors.Is(err, compressed.ErrLimit) {
-			t.Errorf("%s with a limit that is one byte too low: got %v, want %v", file, err, compressed.ErrLimit)
+		_, err = apport.Decompress(io.Discard, bytes.NewReader(text), n-1)
+		if !errors.Is(err, apport.ErrLimit) {
+			t.Errorf("%s with a limit that is one byte too low: got %v, want %v", file, err, apport.ErrLimit)
 		}
-		_, err = compressed.Copy(io.Discard, bytes.NewReader(text[:len(text)-20]), 1<<20)
-		if err == nil || errors.Is(err, compressed.ErrLimit) {
+		_, err = apport.Decompress(io.Discard, bytes.NewReader(text[:len(text)-20]), 1<<20)
+		if err == nil || errors.Is(err, apport.ErrLimit) {
 			t.Errorf("%s truncated: got %v, want an error about a damaged file", file, err)
 		}
 	}

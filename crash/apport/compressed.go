@@ -1,6 +1,4 @@
-// Package compressed decompresses values of crash reports in apport's format: base64, with padding
-// in each line, of gzip, zstd or bare zlib data. It uses a limited amount of memory.
-package compressed
+package apport
 
 import (
 	"bufio"
@@ -15,8 +13,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// ErrFormat is returned if the decoded base64 is not compressed in a known format.
-var ErrFormat = errors.New("neither gzip, zstd nor zlib")
+// errFormat is returned if the decoded base64 is not compressed in a known format.
+var errFormat = errors.New("neither gzip, zstd nor zlib")
 
 // ErrLimit is returned if the decompressed value is larger than the caller allows.
 var ErrLimit = errors.New("larger than allowed")
@@ -25,11 +23,12 @@ var ErrLimit = errors.New("larger than allowed")
 // limited to the limit of the decompressed size.
 const maxWindow = 32 << 20
 
-// Copy decompresses text and writes at most limit bytes to w. It returns the number of bytes
+// Decompress decompresses text, a value of a report in apport's format: base64, with padding in each
+// line, of gzip, zstd or bare zlib data. It writes at most limit bytes to w. It returns the number of bytes
 // written. It returns ErrLimit if the value is larger than limit, or if decompressing it requires a
-// window of that size. Other errors mean that text is malformed: ErrFormat, invalid base64, or an
+// window of that size. Other errors mean that text is malformed: errFormat, invalid base64, or an
 // invalid or truncated stream.
-func Copy(w io.Writer, text io.Reader, limit int64) (int64, error) {
+func Decompress(w io.Writer, text io.Reader, limit int64) (int64, error) {
 	decompressed, err := newReader(text, limit)
 	if err != nil {
 		return 0, err
@@ -55,7 +54,7 @@ func Copy(w io.Writer, text io.Reader, limit int64) (int64, error) {
 // newReader decompresses text, and once more if the result is a zstd stream again, as in apport's
 // CoreDump.zst. It ignores data after the end of a gzip or zlib stream.
 func newReader(text io.Reader, limit int64) (io.ReadCloser, error) {
-	outer, err := decompressor(newLineDecoder(text), limit)
+	outer, err := decompressor(bufio.NewReaderSize(&lineDecoder{in: bufio.NewReader(text)}, 32<<10), limit)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +108,7 @@ func decompressor(in *bufio.Reader, limit int64) (io.ReadCloser, error) {
 		}
 		return r, nil
 	default:
-		return nil, ErrFormat
+		return nil, errFormat
 	}
 }
 
@@ -135,9 +134,9 @@ func formOf(start []byte) form {
 	}
 }
 
-// Detect reports whether text may be a compressed value without apport's marker: its first line is
+// isCompressed reports whether text may be a compressed value without apport's marker: its first line is
 // the base64 encoding of a known header.
-func Detect(text string) bool {
+func isCompressed(text string) bool {
 	line, _, _ := strings.Cut(text, "\n")
 	if len(line) < 4 || len(line)%4 != 0 {
 		return false
@@ -147,11 +146,12 @@ func Detect(text string) bool {
 	return err == nil && formOf(start[:n]) != formNone
 }
 
-// ErrPadding is returned for a line of base64 that ends within a group of four characters.
-var ErrPadding = errors.New("a line of base64 is not complete")
+// errPadding is returned for a line of base64 that ends within a group of four characters.
+var errPadding = errors.New("a line of base64 is not complete")
 
 // lineDecoder decodes base64 in which each line has its own padding. Like Python, it skips
-// characters outside the alphabet and anything between the padding and the end of a line.
+// characters outside the alphabet and anything between the padding and the end of a line. Its Read
+// needs space for three bytes.
 type lineDecoder struct {
 	in     *bufio.Reader
 	bits   uint32 // of the present group of characters
@@ -159,12 +159,6 @@ type lineDecoder struct {
 	pads   int
 	closed bool // the line's padding was complete
 	err    error
-}
-
-// newLineDecoder returns a decoder of text. Its Read needs space for three bytes, which
-// bufio.Reader provides.
-func newLineDecoder(text io.Reader) *bufio.Reader {
-	return bufio.NewReaderSize(&lineDecoder{in: bufio.NewReader(text)}, 32<<10)
 }
 
 const (
@@ -184,21 +178,21 @@ var sextets = func() (t [256]byte) {
 	return t
 }()
 
-// Read implements io.Reader. It returns ErrPadding or an error of the reader of the text.
+// Read implements io.Reader. It returns errPadding or an error of the reader of the text.
 func (d *lineDecoder) Read(p []byte) (int, error) {
 	n := 0
 	for len(p)-n >= 3 && d.err == nil {
 		var c byte
 		if c, d.err = d.in.ReadByte(); d.err != nil {
 			if errors.Is(d.err, io.EOF) && d.n != 0 {
-				d.err = ErrPadding
+				d.err = errPadding
 			}
 			break
 		}
 		switch s := sextets[c]; {
 		case s == lineEnd:
 			if d.n != 0 {
-				d.err = ErrPadding
+				d.err = errPadding
 			}
 			d.pads, d.closed = 0, false
 		case s == skip || d.closed:

@@ -1,4 +1,4 @@
-package compressed_test
+package apport
 
 import (
 	"bytes"
@@ -11,8 +11,6 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
-
-	"mishap/crash/compressed"
 )
 
 const text = "Traceback (most recent call last):\nwörld"
@@ -49,19 +47,19 @@ func chunked(b []byte, n int) string {
 	return strings.Join(lines, "\n")
 }
 
-func TestCopy(t *testing.T) {
+func TestDecompress(t *testing.T) {
 	t.Parallel()
 	for form, data := range map[string][]byte{"gzip": gzipped(text), "zlib": zlibbed(text), "zstd": zstded(text),
 		"zstd in gzip": gzipped(string(zstded(text)))} {
 		for _, chunk := range []int{1, 2, 3, 7, 10_000} {
 			in := chunked(data, chunk)
-			if chunk >= 7 && !compressed.Detect(in) {
-				t.Errorf("Detect: got false for %s in lines of %d bytes, want true", form, chunk)
+			if chunk >= 7 && !isCompressed(in) {
+				t.Errorf("isCompressed: got false for %s in lines of %d bytes, want true", form, chunk)
 			}
 			for name, reader := range map[string]io.Reader{"whole": strings.NewReader(in),
 				"CR LF": strings.NewReader(strings.ReplaceAll(in, "\n", "\r\n")), "final newline": strings.NewReader(in + "\n")} {
 				var out strings.Builder
-				n, err := compressed.Copy(&out, reader, 1000)
+				n, err := Decompress(&out, reader, 1000)
 				if err != nil || out.String() != text || n != int64(len(text)) {
 					t.Errorf("%s in lines of %d bytes, %s: got %q, %d, %v", form, chunk, name, out.String(), n, err)
 				}
@@ -70,7 +68,7 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-func TestCopyRefuses(t *testing.T) {
+func TestDecompressRefuses(t *testing.T) {
 	t.Parallel()
 	whole := gzipped(text)
 	broken := bytes.Clone(whole)
@@ -81,60 +79,60 @@ func TestCopyRefuses(t *testing.T) {
 	}{
 		"nothing":         {"", io.ErrUnexpectedEOF},
 		"no base64":       {"!!!!", io.ErrUnexpectedEOF},
-		"text":            {base64.StdEncoding.EncodeToString([]byte("plain text")), compressed.ErrFormat},
+		"text":            {base64.StdEncoding.EncodeToString([]byte("plain text")), errFormat},
 		"cut":             {chunked(whole[:len(whole)-9], 12), io.ErrUnexpectedEOF},
 		"cut in the tail": {chunked(whole[:len(whole)-2], 12), io.ErrUnexpectedEOF},
 		"bad checksum":    {chunked(broken, 12), gzip.ErrChecksum},
 		"half a group":    {chunked(whole, 12) + "\nQQ", nil}, // after the end of the stream
 		"padding in the middle": {base64.RawStdEncoding.EncodeToString(whole[:10]) + "\n" +
-			base64.StdEncoding.EncodeToString(whole[10:]), compressed.ErrPadding},
+			base64.StdEncoding.EncodeToString(whole[10:]), errPadding},
 	} {
-		_, err := compressed.Copy(io.Discard, strings.NewReader(c.in), 1000)
+		_, err := Decompress(io.Discard, strings.NewReader(c.in), 1000)
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s: got %v, want %v", name, err, c.want)
 		}
 	}
 }
 
-// TestCopyStopsBombs checks that decompression stops at the limit, in every format.
-func TestCopyStopsBombs(t *testing.T) {
+// TestDecompressStopsBombs checks that decompression stops at the limit, in every format.
+func TestDecompressStopsBombs(t *testing.T) {
 	t.Parallel()
 	bomb := strings.Repeat("\x00", 8<<20)
 	for form, data := range map[string][]byte{"gzip": gzipped(bomb), "zlib": zlibbed(bomb), "zstd": zstded(bomb)} {
-		n, err := compressed.Copy(io.Discard, strings.NewReader(chunked(data, 1<<20)), 1<<20)
+		n, err := Decompress(io.Discard, strings.NewReader(chunked(data, 1<<20)), 1<<20)
 		want := int64(1 << 20)
 		if form == "zstd" {
 			want = 0 // its window is larger than the limit
 		}
-		if !errors.Is(err, compressed.ErrLimit) || n != want {
-			t.Errorf("%s: got %d bytes and %v, want %d and %v", form, n, err, want, compressed.ErrLimit)
+		if !errors.Is(err, ErrLimit) || n != want {
+			t.Errorf("%s: got %d bytes and %v, want %d and %v", form, n, err, want, ErrLimit)
 		}
-		if n, err := compressed.Copy(io.Discard, strings.NewReader(chunked(data, 1<<20)), 8<<20); err != nil || n != 8<<20 {
+		if n, err := Decompress(io.Discard, strings.NewReader(chunked(data, 1<<20)), 8<<20); err != nil || n != 8<<20 {
 			t.Errorf("%s with a sufficient limit: got %d bytes and %v", form, n, err)
 		}
 	}
 }
 
-func TestDetect(t *testing.T) {
+func TestIsCompressed(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]bool{
 		"H4sICAAAAAAC/1RyYWNlYmFjawA=\nCylK": true, "eJw=\nc3Ry": true, "KLUv/QAA": true,
 		"": false, "H4s": false, "H4sI\r\n": false, "Traceback (most recent call last):\n": false, "eJ==": false,
 		"AAAA": false, "eJwé": false,
 	} {
-		if got := compressed.Detect(in); got != want {
-			t.Errorf("Detect(%q): got %v, want %v", in, got, want)
+		if got := isCompressed(in); got != want {
+			t.Errorf("isCompressed(%q): got %v, want %v", in, got, want)
 		}
 	}
 }
 
-func FuzzCopy(f *testing.F) {
+func FuzzDecompress(f *testing.F) {
 	f.Add(chunked(gzipped(text), 10))
 	f.Add(chunked(zlibbed(text), 7))
 	f.Add(chunked(zstded(text), 100))
 	f.Add("QQ==QQ==\n=\nQ")
 	f.Fuzz(func(t *testing.T, in string) {
-		if n, _ := compressed.Copy(io.Discard, strings.NewReader(in), 1<<16); n > 1<<16 {
+		if n, _ := Decompress(io.Discard, strings.NewReader(in), 1<<16); n > 1<<16 {
 			t.Errorf("got %d bytes, over the limit", n)
 		}
 	})

@@ -1,7 +1,4 @@
-// Package whoopsie decodes the requests of whoopsie: the BSON document of a report, and the text of
-// a core dump. Both come from strangers, so it limits memory, the number of fields and decompressed
-// sizes, and never recurses. Package intake decides which reports to accept.
-package whoopsie
+package apport
 
 import (
 	"errors"
@@ -16,17 +13,14 @@ import (
 	"unsafe"
 
 	"mishap/crash"
-	"mishap/crash/compressed"
 )
 
-// maxFields is the largest number of fields of a report. Real ones have up to about 200.
 const maxFields = 10_000
 
 // fieldRelease is the field with the release. Only text is accepted, because lists show these
 // names.
 const fieldRelease = "DistroRelease"
 
-// usualFields is a number of fields that most reports do not exceed.
 const usualFields = 48
 
 // MaxDecompressed is the largest decompressed size of all fields of one report, in bytes.
@@ -39,15 +33,16 @@ type Document struct {
 	cleaned    []string // names of fields that contain invalid UTF-8 or NUL
 }
 
-// Open decodes one flat BSON document. whoopsie sends only texts in it. Numbers, booleans and times
-// from other senders become texts, except for the release. Open skips documents, arrays and binary
-// values. If a field occurs twice, the last one counts. Open drops fields without a name, and an
+// OpenBSON decodes the request of whoopsie: one flat BSON document. whoopsie sends only texts in it.
+// Numbers, booleans and times from other senders become texts, except for the release. OpenBSON skips
+// documents, arrays and binary values. If a field occurs twice, the last one counts. It drops fields
+// without a name, and an
 // empty "separator", which apport writes by mistake. It replaces memory dumps by a note of their
 // size.
 //
 // The texts share the memory of body, which must not change while any of them is in use. To retain
 // one, clone it. Errors are of type *crash.Error, kind Invalid, code invalid_bson.
-func Open(body []byte) (*Document, error) {
+func OpenBSON(body []byte) (*Document, error) {
 	elements, err := document(unsafe.String(unsafe.SliceData(body), len(body)))
 	if err != nil {
 		return nil, invalid(err)
@@ -76,7 +71,7 @@ func Open(body []byte) (*Document, error) {
 			delete(d.fields, name)
 		case isDump(name):
 			d.fields[name] = fmt.Sprintf("(a dump of %d bytes, not kept)", len(value))
-		case compressed.Detect(value):
+		case isCompressed(value):
 			d.compressed = append(d.compressed, name)
 		case !isClean(value):
 			d.cleaned = append(d.cleaned, name)
@@ -124,30 +119,20 @@ func invalid(err error) error {
 	return crash.Errorf(crash.Invalid, "invalid_bson", "Invalid BSON.").Because(err)
 }
 
-// isDump reports whether a field is a memory dump: the kernel's, or a core in the wrong place.
-func isDump(name string) bool {
-	return name == "VmCore" || name == "CoreDump" || name == "CoreDump.zst"
-}
-
 // decompress returns the text of a compressed value and its size in bytes. It returns the value
 // unchanged if it is not compressed, if it does not contain text, or, with fits false, if it is
 // larger than limit.
 func decompress(value string, limit int64) (text string, n int64, fits bool) {
 	var b strings.Builder
-	n, err := compressed.Copy(&b, strings.NewReader(value), max(limit, 0))
+	n, err := Decompress(&b, strings.NewReader(value), max(limit, 0))
 	if err != nil || !isClean(b.String()) {
-		return clean(value), n, !errors.Is(err, compressed.ErrLimit)
+		return clean(value), n, !errors.Is(err, ErrLimit)
 	}
 	return b.String(), n, true
 }
 
-// replacement replaces characters that cannot be stored.
-const replacement = "\uFFFD"
-
-// isClean reports whether a text can be stored: it is valid UTF-8 without NUL.
 func isClean(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
-// clean returns s with invalid UTF-8 and NUL replaced.
 func clean(s string) string {
 	if isClean(s) { // true for nearly all texts
 		return s
@@ -213,7 +198,6 @@ func number32(s string) uint32 {
 
 func number64(s string) uint64 { return uint64(number32(s)) | uint64(number32(s[4:]))<<32 }
 
-// next splits off the first element.
 func next(in string) (e element, rest string, err error) {
 	e.kind, in = in[0], in[1:]
 	end := strings.IndexByte(in, 0)
