@@ -1,15 +1,20 @@
 package embedded
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -321,6 +326,422 @@ func (h home) removeStale(socket string) error {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("remove files of an earlier server: %w", err)
 		}
+	}
+	return nil
+}
+
+// minMajor is the oldest major version of PostgreSQL with which mishap is tested.
+const minMajor = 15
+
+// usualFolders lists patterns of directories with server programs in distributions. These are often
+// not on PATH.
+var usualFolders = []string{
+	"/usr/lib/postgresql/*/bin",            // Debian, Ubuntu
+	"/usr/pgsql-*/bin",                     // the PostgreSQL project's packages for Fedora, RHEL, SUSE
+	"/usr/lib/postgresql*/bin",             // SUSE
+	"/usr/libexec/postgresql*",             // Alpine
+	"/opt/homebrew/opt/postgresql@*/bin",   // macOS, Homebrew
+	"/usr/local/opt/postgresql@*/bin",      // macOS on Intel, Homebrew
+	"/opt/local/lib/postgresql*/bin",       // macOS, MacPorts
+	"/Library/PostgreSQL/*/bin",            // macOS, installer
+	"/Applications/Postgres.app/*/*/*/bin", // macOS, Postgres.app
+}
+
+// programs is one installation of the server programs.
+type programs struct {
+	dir   string
+	major int
+}
+
+func (p programs) path(name string) string { return filepath.Join(p.dir, name) }
+
+// findPrograms returns installed programs of PostgreSQL that can run the server in the folder h.
+func findPrograms(ctx context.Context, h home) (programs, error) {
+	return choosePrograms(installed(ctx, candidates(ctx)), h)
+}
+
+// choosePrograms returns the programs with the major version of the existing files or, if there are
+// none, the newest programs.
+func choosePrograms(found []programs, h home) (programs, error) {
+	text, err := os.ReadFile(filepath.Join(h.cluster(), "PG_VERSION"))
+	if errors.Is(err, os.ErrNotExist) {
+		return newest(found)
+	}
+	if err != nil {
+		return programs{}, fmt.Errorf("read the version of the private database: %w", err)
+	}
+	return ofMajor(found, strings.TrimSpace(string(text)), h.cluster())
+}
+
+// candidates lists directories that may contain the server programs: PATH, the output of pg_config,
+// and usualFolders.
+func candidates(ctx context.Context) []string {
+	var dirs []string
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		// PATH often contains only a link to postgres, and initdb is in the directory of its
+		// target.
+		if target, err := filepath.EvalSymlinks(filepath.Join(dir, "postgres")); err == nil {
+			dirs = append(dirs, filepath.Dir(target))
+		}
+	}
+	if out, err := exec.CommandContext(ctx, "pg_config", "--bindir").Output(); err == nil {
+		dirs = append(dirs, strings.TrimSpace(string(out)))
+	}
+	for _, pattern := range usualFolders {
+		matches, _ := filepath.Glob(pattern) // the patterns are valid
+		dirs = append(dirs, matches...)
+	}
+	return dirs
+}
+
+var versionWord = regexp.MustCompile(`\(PostgreSQL\) (\d+)`)
+
+// installed returns the directories that contain both programs, without duplicates, with their
+// versions.
+func installed(ctx context.Context, dirs []string) []programs {
+	var found []programs
+	for _, dir := range dirs {
+		if slices.ContainsFunc(found, func(p programs) bool { return p.dir == dir }) {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(dir, "initdb")); err != nil {
+			continue
+		}
+		out, err := exec.CommandContext(ctx, filepath.Join(dir, "postgres"), "--version").Output()
+		m := versionWord.FindSubmatch(out)
+		if err != nil || m == nil {
+			continue
+		}
+		if major, err := strconv.Atoi(string(m[1])); err == nil {
+			found = append(found, programs{dir, major})
+		}
+	}
+	return found
+}
+
+// HowToInstall says how to install the server programs.
+const HowToInstall = "install PostgreSQL 15 or newer (Debian, Ubuntu: apt-get install postgresql; " +
+	"Fedora: dnf install postgresql-server; macOS: brew install postgresql@17)"
+
+func newest(found []programs) (programs, error) {
+	if len(found) == 0 {
+		return programs{}, crash.Errorf(crash.Unavailable, "no_postgresql",
+			"No PostgreSQL server programs were found on this machine: %s, or set database_url.", HowToInstall)
+	}
+	// Of several programs with one version, the first one wins: PATH precedes the usual
+	// directories.
+	best := found[0]
+	for _, p := range found {
+		if p.major > best.major {
+			best = p
+		}
+	}
+	if best.major < minMajor {
+		return programs{}, crash.Errorf(crash.Unavailable, "old_postgresql",
+			"The PostgreSQL found in %s is version %d: %s, or set database_url.", best.dir, best.major, HowToInstall)
+	}
+	return best, nil
+}
+
+func ofMajor(found []programs, major, cluster string) (programs, error) {
+	for _, p := range found {
+		if strconv.Itoa(p.major) == major {
+			return p, nil
+		}
+	}
+	return programs{}, crash.Errorf(crash.Unavailable, "other_postgresql",
+		"The database in %s belongs to PostgreSQL %s, whose server programs were not found; "+
+			"install that version (Debian, Ubuntu: apt-get install postgresql-%s), or use the container image that has it. "+
+			"docs/operating.md (A newer PostgreSQL) says how to change to another version.",
+		cluster, major, major)
+}
+
+// Found describes the private PostgreSQL of a data directory.
+type Found struct {
+	Dir      string // directory of the server's files
+	Created  bool   // the files exist
+	Programs string // directory of the server programs that would run it
+	Major    int    // major version of these programs
+	PID      int    // process of mishap that runs the server; 0: it is not running
+	URL      string // address of the database, for pgx; empty: the server is not running or not ready
+}
+
+// Find looks for the private PostgreSQL of a data directory. It neither starts nor changes anything.
+// It returns Unavailable if no suitable server programs are installed, and Forbidden if this user
+// may not see the files. Even then, Found holds what is known.
+func Find(ctx context.Context, dataDir string) (Found, error) {
+	dir, err := findHome(dataDir)
+	if err != nil {
+		return Found{}, err
+	}
+	h := home{dir: dir}
+	found := Found{Dir: dir}
+	switch _, err := os.Stat(filepath.Join(h.cluster(), "PG_VERSION")); {
+	case errors.Is(err, fs.ErrPermission) && os.Geteuid() != 0:
+		return found, errForeign(dataDir, dir, err)
+	case err == nil:
+		found.Created = true
+	}
+	programs, err := findPrograms(ctx, h)
+	if err != nil {
+		return found, err
+	}
+	found.Programs, found.Major = programs.dir, programs.major
+	lock, err := os.Open(h.path("owner.lock"))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return found, nil
+	case errors.Is(err, fs.ErrPermission):
+		return found, errForeign(dataDir, h.path("owner.lock"), err)
+	case err != nil:
+		return found, fmt.Errorf("private database: %w", err)
+	}
+	l := &lockFile{lock}
+	defer l.close()
+	// A process that starts at this moment tries again, so this lock does not disturb it.
+	if free, err := l.tryLock(syscall.LOCK_SH); err != nil || free {
+		return found, err
+	}
+	owner, ready := readOwner(l)
+	found.PID = owner.pid
+	if ready {
+		found.URL = (&Server{socket: owner.socket}).URL()
+	}
+	return found, nil
+}
+
+// findHome returns the directory of the server's files without creating it.
+func findHome(dataDir string) (string, error) {
+	dataDir, err := filepath.Abs(dataDir)
+	if err != nil {
+		return "", fmt.Errorf("data_dir: %w", err)
+	}
+	if target, err := filepath.EvalSymlinks(dataDir); err == nil {
+		dataDir = target
+	}
+	elsewhere, err := os.ReadFile(filepath.Join(dataDir, "postgres.path"))
+	switch {
+	case err == nil:
+		return strings.TrimSpace(string(elsewhere)), nil
+	case errors.Is(err, fs.ErrPermission):
+		return "", errForeign(dataDir, dataDir, err)
+	}
+	return filepath.Join(dataDir, "postgres"), nil
+}
+
+// errForeign returns the error about a file or folder below dataDir that this user may not use.
+func errForeign(dataDir, path string, err error) error {
+	owner := ""
+	if info, statErr := os.Lstat(path); statErr == nil {
+		if st, ok := info.Sys().(*syscall.Stat_t); ok {
+			owner = userName(st.Uid)
+		}
+	}
+	if owner == "root" {
+		return crash.Errorf(crash.Forbidden, "data_dir_forbidden", "%s belongs to root. If this user is the one that runs "+
+			"mishap, give it the whole data_dir, as root: chown -R %d:%d '%s'", path, os.Geteuid(), os.Getegid(),
+			dataDir).Because(err)
+	}
+	if owner == "" {
+		owner = "the owner of data_dir"
+	}
+	return crash.Errorf(crash.Forbidden, "data_dir_forbidden", "%s is not for this user; run this as %s: "+
+		"sudo -u USER mishap …; or as root, which becomes the owner of data_dir by itself.", path, owner).Because(err)
+}
+
+// userName returns the name of an account, or its number if it has none.
+func userName(uid uint32) string {
+	id := strconv.Itoa(int(uid))
+	if u, err := user.LookupId(id); err == nil {
+		return u.Username
+	}
+	return "#" + id
+}
+
+// errNoFolder returns the error about a folder that cannot be made. dataDir is the value of data_dir.
+func errNoFolder(dataDir, dir string, err error) error {
+	remedy := fmt.Sprintf("set data_dir to a folder of this user, or make it as root: install -d -o %s -m 700 '%s'",
+		userName(uint32(os.Geteuid())), dataDir) //nolint:gosec // never negative here
+	if errors.Is(err, syscall.EROFS) {
+		remedy = "make the disk writable, or set data_dir to a folder on another one; a service of systemd may need " +
+			"ReadWritePaths= for it"
+	}
+	return crash.Errorf(crash.Forbidden, "data_dir_forbidden", "data_dir: the folder %s cannot be made: %s.", dir,
+		remedy).Because(err)
+}
+
+// FindTool returns the path of a client program such as pg_dump for a server of this major version: of
+// the same version or, if there is none, the oldest later one. It returns Unavailable, with what to
+// install, if there is no such program.
+func FindTool(ctx context.Context, name string, major int) (string, error) {
+	dirs := append(candidates(ctx), filepath.SplitList(os.Getenv("PATH"))...)
+	best, bestMajor, oldMajor := "", 0, 0
+	for _, dir := range dirs {
+		path := filepath.Join(dir, name)
+		out, err := exec.CommandContext(ctx, path, "--version").Output()
+		m := versionWord.FindSubmatch(out)
+		if err != nil || m == nil {
+			continue
+		}
+		found, err := strconv.Atoi(string(m[1]))
+		switch {
+		case err != nil:
+		case found < major:
+			oldMajor = max(oldMajor, found)
+		case best == "" || found < bestMajor:
+			best, bestMajor = path, found
+		}
+	}
+	remedy := fmt.Sprintf("install the client programs of PostgreSQL %d or newer (Debian, Ubuntu: apt-get install "+
+		"postgresql-client-%d)", major, major)
+	switch {
+	case best != "":
+		return best, nil
+	case oldMajor > 0:
+		return "", crash.Errorf(crash.Unavailable, "old_tool", "The %s of this machine has version %d, and the server "+
+			"needs version %d: %s.", name, oldMajor, major, remedy)
+	}
+	return "", crash.Errorf(crash.Unavailable, "no_tool", "The program %s was not found on this machine: %s.", name,
+		remedy)
+}
+
+// Remove deletes a data directory with its private database, which must not run. The database may be in
+// another directory, see openHome.
+func Remove(dataDir string) error {
+	elsewhere, err := os.ReadFile(filepath.Join(dataDir, "postgres.path"))
+	if dir := strings.TrimSpace(string(elsewhere)); err == nil && filepath.Dir(dir) == sharedRoot {
+		err = os.RemoveAll(dir)
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	return errors.Join(err, os.RemoveAll(dataDir))
+}
+
+// RunTool runs a client program, with additional environment variables, until it ends. The program
+// and its children are killed if ctx ends. If this process is killed, the kernel kills the program. An
+// error contains the program's last messages.
+func RunTool(ctx context.Context, environ []string, program string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LC_ALL=C.UTF-8"}, environ...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	dieWithParent(cmd.SysProcAttr)
+	var out, messages bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &messages
+	if err := onOwnThread(cmd.Run); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		text := lastMessages(messages.Bytes())
+		if strings.Contains(text, syscall.ENOSPC.Error()) || strings.Contains(text, "No space left on device") {
+			err = errors.Join(err, syscall.ENOSPC)
+		}
+		return nil, fmt.Errorf("%s: %w: %s", filepath.Base(program), err, text)
+	}
+	return out.Bytes(), nil
+}
+
+// Copy is a physical copy of the files of a PostgreSQL server, such as a base backup, from which Start
+// makes a private PostgreSQL.
+type Copy struct {
+	Major    int                                         // major version of PostgreSQL
+	Database string                                      // mishap's database in it
+	Private  bool                                        // of a private PostgreSQL, whose configuration stays
+	Write    func(ctx context.Context, dir string) error // writes the files to the empty directory dir
+}
+
+// CheckMajor returns Unavailable if the server programs of a major version of PostgreSQL are not
+// installed. Files of a server work only with programs of the same major version.
+func CheckMajor(ctx context.Context, major int) error {
+	_, err := programsOf(ctx, major)
+	return err
+}
+
+func programsOf(ctx context.Context, major int) (programs, error) {
+	for _, p := range installed(ctx, candidates(ctx)) {
+		if p.major == major {
+			return p, nil
+		}
+	}
+	return programs{}, crash.Errorf(crash.Unavailable, "other_postgresql", "The database files are of PostgreSQL %d and "+
+		"need its server programs, which were not found; install that version (Debian, Ubuntu: apt-get install "+
+		"postgresql-%d).", major, major)
+}
+
+// The configuration of a private PostgreSQL that was made from the files of another server. That of the
+// other server may name files of its machine, or send its write-ahead log to the same archive.
+const (
+	copiedSettings = "# mishap passes all settings on the command line.\n"
+	copiedAccess   = "local all all trust\nlocal replication all trust\n"
+)
+
+// copyCluster creates the server's files from a copy. It returns Conflict if there are files.
+func (h home) copyCluster(ctx context.Context, from *Copy, throwaway bool) error {
+	h.removeScratch()
+	if _, err := os.Stat(h.cluster()); !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(err, crash.Errorf(crash.Conflict, "database_exists", "There is a database in %s.", h.cluster()))
+	}
+	p, err := programsOf(ctx, from.Major)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(h.dir, scratchPrefix)
+	if err != nil {
+		return fmt.Errorf("copy the database: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // after success, it has been renamed
+	if err := from.Write(ctx, dir); err != nil {
+		return err
+	}
+	if !from.Private {
+		for name, text := range map[string]string{"postgresql.conf": copiedSettings, "pg_hba.conf": copiedAccess,
+			"pg_ident.conf": "", "postgresql.auto.conf": ""} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				return err
+			}
+		}
+	}
+	err = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		return errors.Join(err, h.account.chown(path))
+	})
+	if err != nil {
+		return err
+	}
+	if !from.Private {
+		if err := h.adoptDatabase(ctx, p, dir, from.Database, throwaway); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(dir, h.cluster()); err != nil {
+		return fmt.Errorf("copy the database: %w", err)
+	}
+	return nil
+}
+
+// Statements for a single-user server, one a line. The server may have another database with our name.
+const (
+	adoptRole = "do $$ begin if not exists (select from pg_roles where rolname = '" + role + "') then create role " +
+		role + "; end if; end $$;\n" +
+		"alter role " + role + " with superuser login connection limit -1 valid until 'infinity';\n"
+	freeName = "do $$ begin if exists (select from pg_database where datname = '" + database + "') then " +
+		"alter database " + database + " rename to other_" + database + "; end if; end $$;\n"
+)
+
+// adoptDatabase gives the database and its role the names that a private PostgreSQL has. The server
+// recovers from the write-ahead log of the copy first.
+func (h home) adoptDatabase(ctx context.Context, p programs, dir, name string, throwaway bool) error {
+	sql := adoptRole
+	if name != database {
+		sql += freeName + "alter database " + `"` + strings.ReplaceAll(name, `"`, `""`) + `"` + " rename to " + database + ";\n"
+	}
+	sql += "alter database " + database + " set log_error_verbosity = terse;\n"
+	args := []string{"--single", "-D", dir, "-c", "exit_on_error=on"}
+	for _, s := range settings(throwaway) {
+		args = append(args, "-c", s)
+	}
+	if err := h.run(ctx, dir, sql, p.path("postgres"), append(args, "template1")...); err != nil {
+		return fmt.Errorf("recover PostgreSQL %d: %w", p.major, err)
 	}
 	return nil
 }

@@ -1,9 +1,15 @@
 package people
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base32"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +17,8 @@ import (
 	"unicode"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/pquerna/otp"
+	"github.com/pquerna/otp/hotp"
 
 	"mishap/crash"
 	"mishap/db"
@@ -370,4 +378,387 @@ func (a *Store) EndProviderSessions(ctx context.Context, who crash.Identity) (n 
 		return nil
 	})
 	return n, err
+}
+
+var (
+	errOn = crash.Errorf(crash.Conflict, "second_factor_on",
+		"The authenticator app is on already. Switch it off to set up another one.")
+	errOff        = crash.Errorf(crash.Conflict, "second_factor_off", "No authenticator app is set up.")
+	errNoPassword = crash.Errorf(crash.Conflict, "no_password", "This account has no password, so it needs no "+
+		"code either.")
+	errUnreadable = crash.Errorf(crash.Unprocessable, "second_factor_unreadable",
+		"Codes of the app cannot be checked, because the password of the database has changed. Enter a recovery code, or "+
+			"ask an administrator to reset the app.")
+	errSignInAgain = crash.Errorf(crash.Unauthenticated, crash.CodeSignInAgain,
+		"Your account has changed since you entered the password. Sign in again.")
+)
+
+const sqlSecondFactor = `
+	select u.password_hash <> '', f.user_id is not null, coalesce(f.secret, ''), f.confirmed,
+		(select count(*) from recovery_codes as r where r.user_id = u.id)
+	from users as u left join second_factors as f on f.user_id = u.id where u.id = @user`
+
+// SecondFactor returns the second factor of an account. It contains the secret until the app is confirmed.
+func (s *Store) SecondFactor(ctx context.Context, user int64) (crash.SecondFactor, error) {
+	var f crash.SecondFactor
+	var begun bool
+	var sealed string
+	err := s.store.Pool.QueryRow(ctx, sqlSecondFactor, pgx.NamedArgs{"user": user}).
+		Scan(&f.HasPassword, &begun, &sealed, db.OrZero(&f.Since), &f.RecoveryCodes)
+	if err != nil {
+		return f, fmt.Errorf("second factor: %w", db.Classify(err))
+	}
+	if begun && !f.On() {
+		if f.Secret, err = s.store.OpenSecret(sealed, sealContext(user)); err != nil {
+			f.Secret = "" // Begin replaces it
+		}
+	}
+	return f, nil
+}
+
+const sqlBegin = `
+	insert into second_factors (user_id, secret, created) values (@user, @secret, @now)
+	on conflict (user_id) do update set secret = excluded.secret, created = excluded.created
+		where second_factors.confirmed is null`
+
+// BeginSecondFactor makes a secret for an authenticator app, after checking the password. Signing in needs no code
+// before Confirm. It returns Conflict if an app is on or the account has no password, and the errors of
+// accounts.CheckPassword.
+func (s *Store) BeginSecondFactor(ctx context.Context, in SignIn) error {
+	f, user, err := s.checkPasswordForCode(ctx, in)
+	if err != nil {
+		return err
+	}
+	if f.On() {
+		return errOn
+	}
+	sealed, err := s.store.SealSecret(newSecret(), sealContext(user))
+	if err != nil {
+		return err
+	}
+	args := pgx.NamedArgs{"user": user, "secret": sealed, "now": s.store.Now()}
+	tag, err := s.store.Pool.Exec(ctx, sqlBegin, args)
+	if err != nil {
+		return fmt.Errorf("store second factor: %w", db.Classify(err))
+	}
+	if tag.RowsAffected() == 0 {
+		return errOn
+	}
+	return nil
+}
+
+// checkPasswordForCode checks the password of an account, and returns its second factor and id.
+func (s *Store) checkPasswordForCode(ctx context.Context, in SignIn) (f crash.SecondFactor, user int64, err error) {
+	u, err := s.ByName(ctx, in.Name)
+	if err != nil {
+		return f, 0, err
+	}
+	if f, err = s.SecondFactor(ctx, u.ID); err != nil {
+		return f, 0, err
+	}
+	if !f.HasPassword {
+		return f, 0, errNoPassword
+	}
+	return f, u.ID, s.CheckPassword(ctx, in)
+}
+
+const sqlConfirm = `update second_factors set confirmed = @now where user_id = @user and confirmed is null`
+
+// ConfirmSecondFactor switches an app on by its first code, and returns recovery codes. It returns Unauthenticated
+// for a wrong code, Conflict if no app waits for it, and TooMany after too many wrong codes.
+func (s *Store) ConfirmSecondFactor(ctx context.Context, u crash.User, code string) (recovery []string, err error) {
+	err = s.countedCode(ctx, u.ID, func(tx pgx.Tx) error {
+		row, err := lock(ctx, tx, u.ID)
+		if err != nil {
+			return err
+		}
+		if row.confirmed {
+			return errOn
+		}
+		if err := s.useAppCode(ctx, tx, u.ID, row, code); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, sqlConfirm, pgx.NamedArgs{"user": u.ID, "now": s.store.Now()}); err != nil {
+			return fmt.Errorf("confirm second factor: %w", err)
+		}
+		if recovery, err = replaceRecoveryCodes(ctx, tx, u.ID); err != nil {
+			return err
+		}
+		return s.store.Audit(ctx, tx, db.AuditEvent{Person: u.Name, Action: "user.totp-on", Subject: u.Name,
+			Before: map[string]any{"app": false}, After: map[string]any{"app": true, "recovery_codes": "changed"}})
+	})
+	return recovery, err
+}
+
+// NewRecoveryCodes replaces the recovery codes of an account, after checking the password. It returns
+// Conflict if no app is on.
+func (s *Store) NewRecoveryCodes(ctx context.Context, in SignIn) (recovery []string, err error) {
+	f, user, err := s.checkPasswordForCode(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	if !f.On() {
+		return nil, errOff
+	}
+	err = s.store.InTx(ctx, func(tx pgx.Tx) error {
+		if _, err := lock(ctx, tx, user); err != nil {
+			return err
+		}
+		if recovery, err = replaceRecoveryCodes(ctx, tx, user); err != nil {
+			return err
+		}
+		return s.store.Audit(ctx, tx, db.AuditEvent{Person: in.Name, Action: "user.recovery-codes", Subject: in.Name,
+			After: map[string]any{"recovery_codes": "changed"}})
+	})
+	return recovery, err
+}
+
+const sqlDelete = `
+	delete from second_factors as f using users as u
+	where u.id = f.user_id and lower(u.name) = lower(@name) returning u.name`
+
+// SwitchOffSecondFactor removes the app and its recovery codes, after checking the password. It returns Conflict if
+// there is none.
+func (s *Store) SwitchOffSecondFactor(ctx context.Context, in SignIn) error {
+	if _, _, err := s.checkPasswordForCode(ctx, in); err != nil {
+		return err
+	}
+	return s.store.InTx(ctx, func(tx pgx.Tx) error {
+		return s.removeSecondFactor(ctx, tx, in.Name, in.Name, "user.totp-off")
+	})
+}
+
+const sqlEndAllSessions = `delete from sessions where user_id = @user`
+
+// ResetSecondFactor removes the app and recovery codes of an account whose owner has lost them, ends the
+// sessions of the account, and tells its owner. by is the person who does so, or empty for the
+// command line. It returns Conflict if there is none, and NotFound for an unknown name.
+func (s *Store) ResetSecondFactor(ctx context.Context, by, name string) error {
+	u, err := s.ByName(ctx, name)
+	if err != nil {
+		return err
+	}
+	return s.store.InTx(ctx, func(tx pgx.Tx) error {
+		if err := s.removeSecondFactor(ctx, tx, by, u.Name, "user.totp-reset"); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, sqlEndAllSessions, pgx.NamedArgs{"user": u.ID}); err != nil {
+			return fmt.Errorf("end sessions of %q: %w", u.Name, err)
+		}
+		_, err := s.store.Publish(ctx, tx, crash.Event{
+			Edge:  fmt.Sprintf("app removed:%d:%d", u.ID, s.store.Now().UnixNano()),
+			Kind:  crash.EventAccount,
+			Title: "Your authenticator app was removed",
+			Text: fmt.Sprintf("%s removed the authenticator app and the recovery codes of the account %s, and signed it out "+
+				"everywhere. If nobody asked for that, change the password, and tell an administrator.",
+				cmp.Or(by, "An administrator"), u.Name),
+		}, crash.Recipients{People: []crash.Recipient{{User: u.ID, Reason: "it is your account"}}})
+		return err
+	})
+}
+
+func (s *Store) removeSecondFactor(ctx context.Context, tx pgx.Tx, by, name, action string) error {
+	err := tx.QueryRow(ctx, sqlDelete, pgx.NamedArgs{"name": name}).Scan(&name)
+	if err != nil {
+		return db.WrapOr(err, errOff, "remove second factor")
+	}
+	return s.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: action, Subject: name,
+		Before: map[string]any{"app": true}, After: map[string]any{"app": false}})
+}
+
+const sqlAll = `select user_id, confirmed from second_factors where confirmed is not null`
+
+// SecondFactors returns since when accounts have an authenticator app, by id of the account.
+func (s *Store) SecondFactors(ctx context.Context) (map[int64]time.Time, error) {
+	all := map[int64]time.Time{}
+	var user int64
+	var since time.Time
+	err := db.Each(ctx, s.store.Pool, sqlAll, nil, []any{&user, &since}, func() { all[user] = since })
+	return all, db.Wrap(err, "second factors")
+}
+
+func sealContext(user int64) string { return fmt.Sprintf("second factor\x00%d", user) }
+
+const (
+	period         = 30 * time.Second
+	secretBytes    = 20 // as RFC 4226 recommends
+	recoveryCodes  = 10
+	recoveryLength = 16 // characters of 5 random bits
+)
+
+var (
+	errWrongCode = crash.Errorf(crash.Unauthenticated, "wrong_code",
+		"Wrong code. Enter the six digits that the app shows now, and check that the clock of your device is right.")
+	errUsedCode = crash.Errorf(crash.Unauthenticated, "used_code",
+		"This code has been used. Wait until the app shows the next one, at most 30 seconds.")
+	errWrongRecovery = crash.Errorf(crash.Unauthenticated, "wrong_code",
+		"Wrong code. It is neither one of the app, which has six digits, nor a recovery code that has not been used.")
+)
+
+// newSecret returns a random secret in base32, as apps take it.
+func newSecret() crash.Secret {
+	secret := make([]byte, secretBytes)
+	_, _ = rand.Read(secret) // never fails
+	return crash.Secret(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(secret))
+}
+
+// factor is a row of second_factors.
+type factor struct {
+	sealed    string
+	confirmed bool
+	lastStep  int64
+	proof     string // see accounts.SignedIn
+	disabled  bool
+}
+
+const sqlLock = `
+	select f.secret, f.confirmed is not null, f.last_step, encode(sha256(convert_to(u.password_hash, 'UTF8')), 'hex'),
+		u.disabled
+	from second_factors as f join users as u on u.id = f.user_id where f.user_id = @user for update of f`
+
+// lock returns the second factor of an account, and locks it until the end of the transaction. It returns
+// Conflict if there is none.
+func lock(ctx context.Context, tx pgx.Tx, user int64) (factor, error) {
+	var f factor
+	err := tx.QueryRow(ctx, sqlLock, pgx.NamedArgs{"user": user}).Scan(&f.sealed, &f.confirmed, &f.lastStep, &f.proof,
+		&f.disabled)
+	return f, db.WrapOr(err, errOff, "lock second factor")
+}
+
+const sqlFinishSignIn = `update users set last_login = @now where id = @user returning name`
+
+// SignInWithCode completes signing in to an account by a code of the app or a recovery code, each of which works
+// once on all instances together. proof is from accounts.SignIn: SignIn returns Unauthenticated with the
+// code sign_in_again if the password has changed since, and Unauthenticated with another code if the code
+// is wrong. It returns TooMany after too many wrong codes.
+func (s *Store) SignInWithCode(ctx context.Context, user int64, proof, code string) error {
+	return s.countedCode(ctx, user, func(tx pgx.Tx) error {
+		f, err := lock(ctx, tx, user)
+		if crash.KindOf(err) == crash.Conflict { // switched off meanwhile
+			return errSignInAgain
+		}
+		if err != nil {
+			return err
+		}
+		if !f.confirmed || f.disabled || subtle.ConstantTimeCompare([]byte(f.proof), []byte(proof)) != 1 {
+			return errSignInAgain
+		}
+		recovery := !appCode.MatchString(tidy(code))
+		if recovery {
+			err = useRecoveryCode(ctx, tx, user, code)
+		} else {
+			err = s.useAppCode(ctx, tx, user, f, code)
+		}
+		if err != nil {
+			return err
+		}
+		var name string
+		args := pgx.NamedArgs{"user": user, "now": s.store.Now()}
+		if err := tx.QueryRow(ctx, sqlFinishSignIn, args).Scan(&name); err != nil {
+			return fmt.Errorf("record sign-in: %w", err)
+		}
+		if recovery {
+			if err := s.store.Audit(ctx, tx, db.AuditEvent{
+				Person: name, Action: "user.recovery-code-used", Subject: name,
+				Before: map[string]any{"code": "valid"}, After: map[string]any{"code": "used"}}); err != nil {
+				return err
+			}
+		}
+		return s.store.Audit(ctx, tx, db.AuditEvent{Person: name, Action: "user.sign-in", Subject: name,
+			Detail: map[string]any{"source": "password and code"}})
+	})
+}
+
+// countedCode runs a check of a code, and counts it as a failure unless it succeeds.
+func (s *Store) countedCode(ctx context.Context, user int64, check func(pgx.Tx) error) error {
+	if err := s.CountCode(ctx, user); err != nil {
+		return err
+	}
+	if err := s.store.InTx(ctx, check); err != nil {
+		return err
+	}
+	return s.UncountCode(ctx, user)
+}
+
+var appCode = regexp.MustCompile(`^[0-9]{6}$`)
+
+// tidy removes what people type between the characters of a code.
+func tidy(code string) string { return strings.NewReplacer(" ", "", "-", "").Replace(code) }
+
+const sqlUseStep = `update second_factors set last_step = @step where user_id = @user`
+
+// useAppCode checks a code of the app, and records its period, so that neither this code nor an older one
+// is accepted again.
+func (s *Store) useAppCode(ctx context.Context, tx pgx.Tx, user int64, f factor, code string) error {
+	secret, err := s.store.OpenSecret(f.sealed, sealContext(user))
+	if err != nil {
+		return errUnreadable
+	}
+	step, err := matchingStep(secret, tidy(code), s.store.Now())
+	if err != nil {
+		return err
+	}
+	if step <= f.lastStep {
+		return errUsedCode
+	}
+	_, err = tx.Exec(ctx, sqlUseStep, pgx.NamedArgs{"user": user, "step": step})
+	return db.Wrap(err, "use code")
+}
+
+// matchingStep returns the number of the period to which a code belongs: the present one, the one before
+// or the next one.
+func matchingStep(secret crash.Secret, code string, now time.Time) (int64, error) {
+	step := now.Unix() / int64(period/time.Second)
+	for _, candidate := range []int64{step, step - 1, step + 1} {
+		//nolint:gosec // no time is before 1970
+		want, err := hotp.GenerateCodeCustom(string(secret), uint64(candidate), hotp.ValidateOpts{
+			Digits: otp.DigitsSix, Algorithm: otp.AlgorithmSHA1})
+		if err != nil {
+			return 0, fmt.Errorf("compute code: %w", err)
+		}
+		if subtle.ConstantTimeCompare([]byte(want), []byte(code)) == 1 {
+			return candidate, nil
+		}
+	}
+	return 0, errWrongCode
+}
+
+const (
+	sqlDeleteRecoveryCodes = `delete from recovery_codes where user_id = @user`
+	sqlInsertRecoveryCodes = `insert into recovery_codes (user_id, hash) select @user, unnest(@hashes::bytea[])`
+	sqlUseRecoveryCode     = `delete from recovery_codes where user_id = @user and hash = @hash`
+)
+
+// replaceRecoveryCodes makes new recovery codes instead of the present ones.
+func replaceRecoveryCodes(ctx context.Context, tx pgx.Tx, user int64) ([]string, error) {
+	codes, hashes := make([]string, recoveryCodes), make([][]byte, recoveryCodes)
+	for i := range codes {
+		text := strings.ToLower(rand.Text()[:recoveryLength])
+		codes[i], hashes[i] = text[:4]+"-"+text[4:8]+"-"+text[8:12]+"-"+text[12:], hashOf(text)
+	}
+	args := pgx.NamedArgs{"user": user, "hashes": hashes}
+	if _, err := tx.Exec(ctx, sqlDeleteRecoveryCodes, args); err != nil {
+		return nil, fmt.Errorf("remove recovery codes: %w", err)
+	}
+	_, err := tx.Exec(ctx, sqlInsertRecoveryCodes, args)
+	return codes, db.Wrap(err, "store recovery codes")
+}
+
+// useRecoveryCode removes a recovery code, or returns Unauthenticated if there is none.
+func useRecoveryCode(ctx context.Context, tx pgx.Tx, user int64, code string) error {
+	tag, err := tx.Exec(ctx, sqlUseRecoveryCode, pgx.NamedArgs{"user": user, "hash": hashOf(code)})
+	if err != nil {
+		return fmt.Errorf("use recovery code: %w", err)
+	}
+	if tag.RowsAffected() == 0 {
+		return errWrongRecovery
+	}
+	return nil
+}
+
+// hashOf returns the stored form of a recovery code. A code has 80 random bits, so it needs no salt and
+// no slow hash.
+func hashOf(code string) []byte {
+	sum := sha256.Sum256([]byte(strings.ToLower(tidy(code))))
+	return sum[:]
 }

@@ -272,3 +272,275 @@ func (s *Store) gateProblems(ctx context.Context, args pgx.NamedArgs, in *stats.
 		}
 	})
 }
+
+// activeMachines selects, for a union, the changes in the number of active machines by release and
+// day.
+const activeMachines = `
+	select release, day, 0::bigint as reports, 0::bigint as apart, change::bigint from release_active`
+
+// perMachine ends a statement that starts with a union u of counts and changes. It returns rows of
+// release, day, reports, reports of one problem type, and active machines on the day. It reads u
+// once, however many days there are.
+const perMachine = `
+	select release, day, reports, apart, machines from (
+		select release, day, sum(reports)::bigint as reports, sum(apart)::bigint as apart,
+			sum(sum(change)) over (partition by release order by day)::bigint as machines
+		from u group by release, day
+	) as days
+	where day between @since and @until and reports > 0 and machines > 0
+	order by release, day`
+
+const (
+	sqlPackageRates = `
+		with u as (
+			select release, day, reports, case when problem_type = @apart then reports else 0 end as apart,
+				0::bigint as change
+			from report_days
+			where package = @package and day between @since and @until and (@version = '' or version = @version)
+				and (@release = '' or release = @release)
+			union all ` + activeMachines + `
+		) ` + perMachine
+	sqlReleaseRates = `
+		with u as (
+			select release, day, reports, case when problem_type = @apart then reports else 0 end as apart,
+				0::bigint as change
+			from release_days where day between @since and @until and (@release = '' or release = @release)
+			union all ` + activeMachines + `
+		) ` + perMachine
+)
+
+const (
+	sqlActive      = `select release, day, change from release_active`
+	sqlSharedSpans = `
+		select system, release, from_day, until_day from release_systems where shared order by system, from_day`
+)
+
+// active says on which days how many machines began or ceased to be active in each release.
+type active struct {
+	changes map[crash.Release][]activeChange
+	shared  []sharedSpan // by machine, then by first day
+}
+
+// sharedSpan is a span of days, both included, on which a machine was active in one of its releases.
+type sharedSpan struct {
+	system      int64
+	release     crash.Release
+	from, until time.Time
+}
+
+// activeChange is the change in the number of active machines of a release on a day.
+type activeChange struct {
+	day    time.Time
+	change int64
+}
+
+// ActiveMachines returns, by release, the number of active machines on each UTC day from since to
+// until, inclusive. A machine is active if it sent a report from the release in the 90 days up to
+// that day.
+func (s *Store) ActiveMachines(ctx context.Context, releases []crash.Release, since,
+	until time.Time) (map[crash.Release][]int64, error) {
+	all, err := db.CachedCounts(ctx, s.Store, nil, s.readActive)
+	if err != nil {
+		return nil, fmt.Errorf("active machines: %w", db.Classify(err))
+	}
+	machines := map[crash.Release][]int64{}
+	for _, r := range releases {
+		machines[r] = all.of(r, since, until)
+	}
+	return machines, nil
+}
+
+// Days is a range of UTC days, both included.
+type Days struct{ Since, Until time.Time }
+
+// within returns the part of the days that lies from since to until.
+func (d Days) within(since, until time.Time) Days {
+	if d.Since.Before(since) {
+		d.Since = since
+	}
+	if d.Until.After(until) {
+		d.Until = until
+	}
+	return d
+}
+
+// DistinctMachines returns the number of machines that were active in any of the releases on each UTC
+// day from since to until, inclusive. A release counts on its days only. A machine that was active in
+// several releases on a day counts once.
+func (s *Store) DistinctMachines(ctx context.Context, releases map[crash.Release]Days, since,
+	until time.Time) ([]int64, error) {
+	all, err := db.CachedCounts(ctx, s.Store, nil, s.readActive)
+	if err != nil {
+		return nil, fmt.Errorf("distinct active machines: %w", db.Classify(err))
+	}
+	machines := make([]int64, dayCount(since, until))
+	for r, d := range releases {
+		d = d.within(since, until)
+		for i, n := range all.of(r, d.Since, d.Until) {
+			machines[dayCount(since, d.Since)-1+i] += n
+		}
+	}
+	for at := 0; at < len(all.shared); {
+		var spans []Days // of one machine
+		for system := all.shared[at].system; at < len(all.shared) && all.shared[at].system == system; at++ {
+			span := all.shared[at]
+			if d, ok := releases[span.release]; ok {
+				spans = append(spans, d.within(since, until).within(span.from, span.until))
+			}
+		}
+		slices.SortFunc(spans, func(a, b Days) int { return a.Since.Compare(b.Since) })
+		var counted time.Time // up to this day
+		for _, span := range spans {
+			for day := span.Since; !day.After(span.Until) && !day.After(counted); day = day.AddDate(0, 0, 1) {
+				machines[dayCount(since, day)-1]--
+			}
+			if span.Until.After(counted) {
+				counted = span.Until
+			}
+		}
+	}
+	return machines, nil
+}
+
+// dayCount returns the number of days from since to until, inclusive.
+func dayCount(since, until time.Time) int { return max(int(until.Sub(since)/(24*time.Hour))+1, 0) }
+
+// of returns the number of active machines of a release on each day from since to until.
+func (a *active) of(release crash.Release, since, until time.Time) []int64 {
+	days := make([]int64, dayCount(since, until))
+	for _, c := range a.changes[release] {
+		if at := max(int(c.day.Sub(since)/(24*time.Hour)), 0); at < len(days) {
+			days[at] += c.change
+		}
+	}
+	for i := 1; i < len(days); i++ {
+		days[i] += days[i-1]
+	}
+	return days
+}
+
+func (s *Store) readActive(ctx context.Context) (*active, error) {
+	rows, err := s.Pool.Query(ctx, sqlActive)
+	if err != nil {
+		return nil, err
+	}
+	all := active{changes: map[crash.Release][]activeChange{}}
+	var release crash.Release
+	var c activeChange
+	if _, err := pgx.ForEachRow(rows, []any{&release, &c.day, &c.change}, func() error {
+		all.changes[release] = append(all.changes[release], c)
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	if rows, err = s.Pool.Query(ctx, sqlSharedSpans); err != nil {
+		return nil, err
+	}
+	var span sharedSpan
+	_, err = pgx.ForEachRow(rows, []any{&span.system, &span.release, &span.from, &span.until}, func() error {
+		all.shared = append(all.shared, span)
+		return nil
+	})
+	return &all, err
+}
+
+// RateFilter selects reports to count by release and day. It is not an [index.Filter], because its
+// package is always a binary package, as in API 1.0, and because it also counts one problem type
+// separately.
+type RateFilter struct {
+	Since, Until time.Time // UTC days, inclusive
+	Release      crash.Release
+	Package      string // binary package; empty for all
+	Version      string // ignored without a package
+	Apart        string // problem type that is also counted separately
+}
+
+// Rates returns the number of reports and of active machines for each UTC day and release, sorted
+// by day. It omits days without a report or without an active machine. The caller must not modify
+// the result, which is cached.
+func (s *Store) Rates(ctx context.Context, f RateFilter) ([]stats.DayRate, error) {
+	f.Since, f.Until = f.Since.UTC().Truncate(24*time.Hour), f.Until.UTC().Truncate(24*time.Hour)
+	rates, err := db.CachedCounts(ctx, s.Store, f, func(ctx context.Context) ([]stats.DayRate, error) {
+		return s.readRates(ctx, f)
+	})
+	return rates, db.Classify(err)
+}
+
+func (s *Store) readRates(ctx context.Context, f RateFilter) ([]stats.DayRate, error) {
+	sql := sqlPackageRates
+	if f.Package == "" {
+		sql = sqlReleaseRates
+	}
+	return s.dayRates(ctx, sql, pgx.NamedArgs{
+		"since": f.Since, "until": f.Until, "release": f.Release, "package": f.Package, "version": f.Version,
+		"apart": f.Apart,
+	})
+}
+
+func (s *Store) dayRates(ctx context.Context, sql string, args pgx.NamedArgs) ([]stats.DayRate, error) {
+	rates, err := db.List(ctx, s.Pool, sql, args, pgx.RowToStructByPos[stats.DayRate])
+	return rates, db.Wrap(err, "rates by day")
+}
+
+const sqlVersionDays = `
+	select day, new, new_proposed, old, old_proposed, sum(change) over (order by day)::bigint as machines from (
+		select day, sum(new)::bigint as new, sum(new_proposed)::bigint as new_proposed,
+			sum(old)::bigint as old, sum(old_proposed)::bigint as old_proposed, sum(change)::bigint as change
+		from (
+			select day,
+				case when version = @new then reports else 0 end as new,
+				case when version = @new and proposed then reports else 0 end as new_proposed,
+				case when version = @old then reports else 0 end as old,
+				case when version = @old and proposed then reports else 0 end as old_proposed, 0::bigint as change
+			from report_days
+			where package = @package and release = @release and version in (@new, @old) and problem_type = 'Crash'
+			union all
+			select day, 0, 0, 0, 0, change from release_active where release = @release
+		) as u group by day
+	) as days order by day`
+
+// VersionDays returns, for each UTC day, how many crashes two versions of a binary package had in a
+// release, and how many machines were active there. It sorts by day, and omits days without any
+// change, whose number of machines is that of the day before.
+func (s *Store) VersionDays(ctx context.Context, release crash.Release, pkg, older, newer string) ([]stats.VersionDay,
+	error) {
+	args := pgx.NamedArgs{"release": release, "package": pkg, "old": older, "new": newer}
+	days, err := db.List(ctx, s.Pool, sqlVersionDays, args, pgx.RowToStructByPos[stats.VersionDay])
+	return days, db.Wrap(err, "days of versions")
+}
+
+const sqlReleaseDays = `
+	select day, release, sum(reports)::bigint from release_days where day between @since and @until
+	group by day, release order by day desc`
+
+// ReleaseDays returns the number of reports for each UTC day from since to until, inclusive, and
+// each release. It sorts by day, latest first.
+func (s *Store) ReleaseDays(ctx context.Context, since, until time.Time) ([]crash.DayCount, error) {
+	days, err := db.List(ctx, s.Pool, sqlReleaseDays, pgx.NamedArgs{"since": since, "until": until},
+		pgx.RowToStructByPos[crash.DayCount])
+	return days, db.Wrap(err, "days of releases")
+}
+
+const sqlVersionSpans = `
+	select release, version, min(day), max(day), sum(reports)::bigint from report_days
+	where package = @package and day between @since and @until and version <> '' group by release, version`
+
+// VersionSpans returns, for each version and release of a binary package, the number of reports
+// from since to until, inclusive, and their first and last UTC days. The order is undefined.
+func (s *Store) VersionSpans(ctx context.Context, pkg string, since, until time.Time) ([]stats.VersionSpan, error) {
+	spans, err := db.List(ctx, s.Pool, sqlVersionSpans, pgx.NamedArgs{"package": pkg, "since": since, "until": until},
+		pgx.RowToStructByPos[stats.VersionSpan])
+	return spans, db.Wrap(err, "versions of a package")
+}
+
+const sqlPackageDays = `
+	select day, release, sum(reports)::bigint from report_days
+	where package = @package and day between @since and @until group by day, release order by day`
+
+// PackageDays returns the number of reports of a binary package for each UTC day from since to
+// until, inclusive, and each release. It sorts by day, and omits days without reports.
+func (s *Store) PackageDays(ctx context.Context, pkg string, since, until time.Time) ([]crash.DayCount, error) {
+	days, err := db.List(ctx, s.Pool, sqlPackageDays, pgx.NamedArgs{"package": pkg, "since": since, "until": until},
+		pgx.RowToStructByPos[crash.DayCount])
+	return days, db.Wrap(err, "days of a package")
+}
