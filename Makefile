@@ -41,8 +41,8 @@ test: ## runs all tests but those of test-more, with the race detector, a real d
 	@.ci/need $(testneeds)
 	@$(racetests) -skip '^TestMore' $(tests)
 
-test-more: build ## runs the rest: object storage, upgrading PostgreSQL, alerts, failovers and kills, and as root the package and the images
-	@.ci/need postgresql compiler symbols prometheus
+test-more: build ## runs the rest: all pages in a browser, object storage, upgrading PostgreSQL, alerts, failovers and kills, and as root the package and the images
+	@.ci/need postgresql chromium compiler symbols prometheus
 	@skip=; .ci/need postgresql17 || { printf '\n*** NOT TESTED: upgrading PostgreSQL ***\n\n' >&2; skip='-skip ^TestMoreUpgradePostgreSQL$$'; }; \
 	$(racetests) -run '^TestMore' $$skip $(more)
 	@packaging/test-deb

@@ -22,20 +22,23 @@ import (
 	"mishap/crash/crashtest"
 	"mishap/handlers/handlertest"
 	"mishap/notify/mail/mailtest"
-	bugsview "mishap/views/bugs"
 	"mishap/views/gallery"
 	"mishap/views/layout"
 	problemsview "mishap/views/problems"
 )
 
-// screens are the screens that each page is checked on: wide and light, and a phone in dark mode.
-var screens = []struct {
+// screens are the screens that pages are checked on: wide and light, and a phone in dark mode.
+var screens = []screen{{"light, 1600 px", 1600, "light"}, {"dark, 360 px", 360, "dark"}}
+
+// screen is the width of a browser and the colour scheme that it prefers.
+type screen struct {
 	name   string
 	width  int64
 	scheme string
-}{{"light, 1600 px", 1600, "light"}, {"dark, 360 px", 360, "dark"}}
+}
 
-// TestAccessibility runs axe-core on every kind of page, as a visitor and signed in.
+// TestAccessibility runs axe-core on each page of the gallery, which has every part in every state, on one
+// of the screens, and on pages of a real site, with their scripts and styles.
 func TestAccessibility(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{SearchTime: time.Millisecond})
@@ -47,74 +50,32 @@ func TestAccessibility(t *testing.T) {
 		"/bugs/2101233", By: "ada"}); err != nil {
 		t.Fatal(err)
 	}
-	rows, err := site.Problems.BucketReports(t.Context(), often.ID, crash.OopsID{}, 1)
-	if err != nil || len(rows) != 1 {
-		t.Fatalf("got %d reports, %v", len(rows), err)
-	}
 	ctx := startWithAxe(t)
-	public := []string{
-		"/", "/?period=day&package=none-such", often.ID.Path(), python.ID.Path(), "/bug/2101233",
-		"/search", "/search?q=tidewatch", "/search?q=none-such", "/search?q=colour%3Ared", "/package/tidewatch",
-		"/release/Ubuntu%2024.04", "/keys", "/api", "/login", "/no-such-page",
+	for i, screen := range screens {
+		checkGallery(ctx, t, screen, everyNth(gallery.Paths(), len(screens), i))
 	}
-	for _, path := range public {
-		checkAxe(ctx, t, site.URL+path)
-	}
-
-	ada := site.AddUser(t, crash.RoleAdmin)
-	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
-		handlertest.Type("#username", ada.Name), handlertest.Type("#password", handlertest.Password+"\r"),
-		handlertest.WaitVisible(".account-name"))
 	problem := often.ID.Path()
-	for _, path := range []string{
-		"/", "/search?q=tidewatch", problem, python.ID.Path(), "/oops/" + rows[0].ID.String(), "/user/machine-1",
-		problem + "/review", problem + "/link", problem + "/merge", problem + "/rename", problem + "/split",
-		problem + "/traits",
-		problemsview.MergeURL([]crash.BucketID{often.ID, once.ID}), "/account", "/my",
-		"/admin/tracker", bugsview.PathUpdates, layout.PathTemplates, layout.PathRegroup, layout.PathPrivacy,
-		layout.PathErasures, "/user/abc/erase", layout.PathFilings, layout.PathSymbols,
-	} {
-		checkAxe(ctx, t, site.URL+path)
+	for i, path := range []string{"/api", python.ID.Path(), "/release/Ubuntu%2024.04", "/", "/search?q=tidewatch",
+		problem + "/traits", problem, layout.PathTemplates,
+		problemsview.MergeURL([]crash.BucketID{often.ID, once.ID})} {
+		if i == 3 {
+			site.SignInBrowser(ctx, t, crash.RoleAdmin)
+		}
+		screen := screens[i%len(screens)]
+		setScreen(ctx, t, screen)
+		handlertest.Do(ctx, t, chromedp.Navigate(site.URL+path), handlertest.WaitPresent("main"))
+		checkPage(ctx, t, path, screen)
 	}
 }
 
-// TestGalleryInBrowser checks each page of the gallery, which has every part in every state, with and
-// without rights: axe-core finds nothing, and at most one button is filled, so that the main action is
-// obvious. Only the first page is loaded, and its body is replaced by those of the others. So the browser
-// compiles axe-core once, which halves the processor time (36 s instead of 78 s).
-func TestGalleryInBrowser(t *testing.T) {
+// TestMoreGalleryInBrowser checks every page of the gallery on every screen.
+func TestMoreGalleryInBrowser(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(gallery.Handler(""))
-	t.Cleanup(server.Close)
 	ctx := startWithAxe(t)
-	handlertest.Do(ctx, t, chromedp.Navigate(server.URL), handlertest.WaitPresent("main"))
-	with := 0
-	for _, path := range gallery.Paths() {
-		title, err := handlertest.Run(ctx, chromedp.Evaluate[string](fmt.Sprintf(replaceBody, path),
-			chromedp.EvalAwaitPromise))
-		if err != nil || title == "" {
-			t.Fatalf("%s: got the title %q, %v", path, title, err)
-		}
-		checkScreens(ctx, t, path)
-		switch filled := handlertest.Eval[[]string](ctx, t, filledButtons); {
-		case len(filled) > 1:
-			t.Errorf("%s: got the filled buttons %q, want at most one", path, filled)
-		case len(filled) == 1:
-			with++
-		}
-	}
-	if with < 5 {
-		t.Errorf("got %d pages with a filled button, want at least 5", with)
+	for _, screen := range screens {
+		checkGallery(ctx, t, screen, gallery.Paths())
 	}
 }
-
-// replaceBody is a script that replaces the body and the title of the page by those of another page, and
-// returns the title.
-const replaceBody = `fetch(%q).then((answer) => answer.text()).then((text) => {
-	const page = new DOMParser().parseFromString(text, "text/html");
-	document.body.replaceWith(document.adoptNode(page.body));
-	return document.title = page.title;
-})`
 
 // startWithAxe starts Chromium with axe-core in every page. It sends the script once, not once per page.
 func startWithAxe(t *testing.T) context.Context {
@@ -137,27 +98,68 @@ func startWithAxe(t *testing.T) context.Context {
 const axeRun = `axe.run({resultTypes: ["violations"], rules: {"target-size": {enabled: true}}}).
 	then((r) => JSON.stringify(r.violations))`
 
-// checkAxe loads a page and checks it on every screen.
-func checkAxe(ctx context.Context, t *testing.T, address string) {
+// checkGallery checks pages of the gallery on a screen: axe-core finds nothing, and at most one button is
+// filled, so that the main action is obvious. Only the first page is loaded, and its body is replaced by those
+// of the others. So the browser compiles axe-core once, which halves the processor time.
+func checkGallery(ctx context.Context, t *testing.T, screen screen, paths []string) {
 	t.Helper()
-	handlertest.Do(ctx, t, chromedp.Navigate(address), handlertest.WaitPresent("main"))
-	checkScreens(ctx, t, address)
+	server := httptest.NewServer(gallery.Handler(""))
+	defer server.Close()
+	setScreen(ctx, t, screen)
+	handlertest.Do(ctx, t, chromedp.Navigate(server.URL), handlertest.WaitPresent("main"))
+	with := 0
+	for _, path := range paths {
+		title, err := handlertest.Run(ctx, chromedp.Evaluate[string](fmt.Sprintf(replaceBody, path),
+			chromedp.EvalAwaitPromise))
+		if err != nil || title == "" {
+			t.Fatalf("%s: got the title %q, %v", path, title, err)
+		}
+		checkPage(ctx, t, path, screen)
+		switch filled := handlertest.Eval[[]string](ctx, t, filledButtons); {
+		case len(filled) > 1:
+			t.Errorf("%s: got the filled buttons %q, want at most one", path, filled)
+		case len(filled) == 1:
+			with++
+		}
+	}
+	if with < 5 {
+		t.Errorf("got %d pages with a filled button, want at least 5", with)
+	}
 }
 
-// checkScreens checks the page in the browser on every screen, and reports the violations that axe-core
-// finds. It also fails if the page is wider than the window. It changes the screen of the loaded page, as
-// somebody does who turns a tablet.
-func checkScreens(ctx context.Context, t *testing.T, what string) {
+// replaceBody is a script that replaces the body and the title of the page by those of another page, and
+// returns the title.
+const replaceBody = `fetch(%q).then((answer) => answer.text()).then((text) => {
+	const page = new DOMParser().parseFromString(text, "text/html");
+	document.body.replaceWith(document.adoptNode(page.body));
+	return document.title = page.title;
+})`
+
+// setScreen changes the screen of the browser. It shows no animations: colours would otherwise change for a
+// moment after the change of scheme.
+func setScreen(ctx context.Context, t *testing.T, screen screen) {
 	t.Helper()
-	for _, screen := range screens {
-		handlertest.Do(ctx, t, chromedp.EmulateViewport(screen.width, 900), scheme(screen.scheme),
-			handlertest.Until(fmt.Sprintf(`matchMedia("(width: %dpx) and (prefers-color-scheme: %s)").matches`, screen.width,
-				screen.scheme)))
-		if wide := handlertest.Eval[float64](ctx, t, `document.documentElement.scrollWidth`); int64(wide) > screen.width {
-			t.Errorf("%s (%s): is %.0f px wide", what, screen.name, wide)
-		}
-		runAxe(ctx, t, what+" ("+screen.name+")")
+	handlertest.Do(ctx, t, chromedp.EmulateViewport(screen.width, 900),
+		chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+			_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+				Features: []*emulation.MediaFeature{
+					{Name: "prefers-color-scheme", Value: screen.scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+				},
+			})
+			return err
+		}), handlertest.Until(fmt.Sprintf(`matchMedia("(width: %dpx) and (prefers-color-scheme: %s)").matches`, screen.width,
+			screen.scheme)))
+}
+
+// checkPage reports the violations that axe-core finds in the page as it is, and fails if the page is wider
+// than the screen.
+func checkPage(ctx context.Context, t *testing.T, what string, screen screen) {
+	t.Helper()
+	what += " (" + screen.name + ")"
+	if wide := handlertest.Eval[float64](ctx, t, `document.documentElement.scrollWidth`); int64(wide) > screen.width {
+		t.Errorf("%s: is %.0f px wide", what, wide)
 	}
+	runAxe(ctx, t, what)
 }
 
 // runAxe reports the violations that axe-core finds in the page as it is. The browser comes from
@@ -186,19 +188,6 @@ func runAxe(ctx context.Context, t *testing.T, what string) {
 				strings.ReplaceAll(node.FailureSummary, "\n", " "))
 		}
 	}
-}
-
-// scheme emulates a browser that prefers the named colour scheme, light or dark, and no animations:
-// colours would otherwise change for a moment after the change of scheme.
-func scheme(name string) chromedp.Action[chromedp.Void] {
-	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-			Features: []*emulation.MediaFeature{
-				{Name: "prefers-color-scheme", Value: name}, {Name: "prefers-reduced-motion", Value: "reduce"},
-			},
-		})
-		return err
-	})
 }
 
 // filledButtons is a script that returns the texts of the visible buttons with the accent colour as
@@ -420,12 +409,10 @@ func TestTheme(t *testing.T) {
 func TestDialogInBrowser(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
-	ada := site.AddUser(t, crash.RoleTriager)
 	b := site.Save(t, crashtest.Native())
 	ctx := handlertest.StartBrowser(t)
-	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
-		handlertest.Type("#username", ada.Name), handlertest.Type("#password", handlertest.Password+"\r"),
-		handlertest.WaitVisible(".account-name"), chromedp.Navigate(site.URL+b.ID.Path()),
+	site.SignInBrowser(ctx, t, crash.RoleTriager)
+	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+b.ID.Path()),
 		handlertest.WaitVisible("#status .review-link"))
 	focus := func() string {
 		return handlertest.Eval[string](ctx, t, `document.activeElement.id || document.activeElement.className`)

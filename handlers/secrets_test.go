@@ -428,7 +428,6 @@ func TestCrashFileByToken(t *testing.T) {
 func TestMentionsInBrowser(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
-	ada := site.AddUser(t, crash.RoleTriager)
 	for _, name := range []string{"berta", "bernd", "bert.x"} {
 		dbtest.AddUser(t, site.Store, name, crash.RoleViewer, handlertest.Password)
 	}
@@ -453,10 +452,8 @@ func TestMentionsInBrowser(t *testing.T) {
 	says := func(text string) chromedp.Action[chromedp.Void] {
 		return handlertest.Until(fmt.Sprintf(`document.querySelector(".notes [role=status]").textContent === %q`, text))
 	}
-	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
-		handlertest.Type("#username", ada.Name), handlertest.Type("#password", handlertest.Password+"\r"),
-		handlertest.WaitVisible(".account-name"),
-		chromedp.Navigate(site.URL+b.ID.Path()), handlertest.Click("#notes > details > summary"))
+	site.SignInBrowser(ctx, t, crash.RoleTriager)
+	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+b.ID.Path()), handlertest.Click("#notes > details > summary"))
 
 	// Keys: the first name is selected, arrows move and wrap around, Enter inserts, a further name filters.
 	handlertest.Do(ctx, t, handlertest.Type(note, "Ask @ber"), handlertest.WaitVisible(list), selected("bernd"),

@@ -365,9 +365,7 @@ func TestCreateBugInBrowser(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{CreateWait: time.Millisecond})
 	ada := site.AddUser(t, crash.RoleTriager)
 	ctx := handlertest.StartBrowser(t)
-	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
-		handlertest.Type("#username", ada.Name), handlertest.Type("#password", handlertest.Password+"\r"),
-		handlertest.WaitVisible(".account-name"))
+	site.SignInBrowser(ctx, t, crash.RoleTriager)
 
 	t.Run("in place", func(t *testing.T) {
 		b := site.Save(t, crashtest.Native())

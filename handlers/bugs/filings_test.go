@@ -208,7 +208,6 @@ func TestBanner(t *testing.T) {
 func TestFilingsInBrowser(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
-	ada := site.AddUser(t, crash.RoleAdmin)
 	handlertest.FileBug(t, site, 1)
 	site.Tracker.Fail(trackertest.OpCreate, trackertest.FrontEnd403)
 	refused := handlertest.FileBug(t, site, 2)
@@ -216,9 +215,8 @@ func TestFilingsInBrowser(t *testing.T) {
 	other := handlertest.FileBug(t, site, 3)
 	entry := func(b crash.Bucket) string { return fmt.Sprintf("#filing-%d", b.Filing.ID) }
 	ctx := handlertest.StartBrowser(t)
-	handlertest.Do(ctx, t, chromedp.EmulateViewport(360, 800), chromedp.Navigate(site.URL+"/login"),
-		handlertest.Type("#username", ada.Name), handlertest.Type("#password", handlertest.Password+"\r"),
-		handlertest.WaitVisible(".account-name"))
+	site.SignInBrowser(ctx, t, crash.RoleAdmin)
+	handlertest.Do(ctx, t, chromedp.EmulateViewport(360, 800))
 	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+handlertest.FilingsPath), handlertest.WaitVisible(entry(refused)))
 	handlertest.Eval[bool](ctx, t,
 		`document.querySelectorAll("details").forEach((d) => { d.open = true }); window.stays = true`)

@@ -169,14 +169,11 @@ func TestSeveralBucketsOfABug(t *testing.T) {
 func TestLinkBugInBrowser(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
-	ada := site.AddUser(t, crash.RoleTriager)
 	b := site.Save(t, crashtest.Native())
 	number := fmt.Sprint(site.Tracker.Add(trackertest.Bug{Title: "The very <bug>", Package: b.SourcePackage}))
 	ctx := handlertest.StartBrowser(t)
-	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
-		handlertest.Type("#username", ada.Name), handlertest.Type("#password", handlertest.Password+"\r"),
-		handlertest.WaitVisible(".account-name"),
-		chromedp.Navigate(site.URL+b.ID.Path()), handlertest.WaitVisible("#bugs .link-bug-link"))
+	site.SignInBrowser(ctx, t, crash.RoleTriager)
+	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+b.ID.Path()), handlertest.WaitVisible("#bugs .link-bug-link"))
 	handlertest.Eval[bool](ctx, t, `window.stays = true`)
 	handlertest.Do(ctx, t, handlertest.Click("#bugs .link-bug-link"), handlertest.WaitVisible("#dialog #bug"),
 		handlertest.Type("#dialog #bug", "seven\r"), handlertest.WaitVisible("#dialog .error"))

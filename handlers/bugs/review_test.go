@@ -236,16 +236,13 @@ func TestReviewTakenByTracker(t *testing.T) {
 func TestReviewInBrowser(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience})
-	ada := site.AddUser(t, crash.RoleTriager)
 	b := site.Save(t, crashtest.Native())
 	site.Tracker.Add(trackertest.Bug{Package: b.SourcePackage, Title: "segfault in tide_parse_row",
 		Status: "Fix Released"})
 	ctx := handlertest.StartBrowser(t)
 	cell := "#bug-" + b.ID.String()
-	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
-		handlertest.Type("#username", ada.Name), handlertest.Type("#password", handlertest.Password+"\r"),
-		handlertest.WaitVisible(".account-name"),
-		chromedp.Navigate(site.URL+"/?period=year"), handlertest.WaitVisible(".row-menu"))
+	site.SignInBrowser(ctx, t, crash.RoleTriager)
+	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+"/?period=year"), handlertest.WaitVisible(".row-menu"))
 	handlertest.Eval[bool](ctx, t, `window.stays = true; window.refused = [];
 		document.addEventListener("securitypolicyviolation", (e) => refused.push(e.violatedDirective)); true`)
 

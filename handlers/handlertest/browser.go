@@ -11,9 +11,11 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"mishap/crash"
 	"mishap/crash/checktest"
 )
 
@@ -49,6 +51,15 @@ func StartBrowser(t testing.TB, options ...chromedp.ExecAllocatorOption) context
 		t.Fatalf("start Chromium: %v", err)
 	}
 	return ctx
+}
+
+// SignInBrowser gives a browser the session of a client with this role, without the page for signing in.
+func (s *Site) SignInBrowser(ctx context.Context, t testing.TB, role crash.Role) {
+	t.Helper()
+	if _, err := chromedp.Call(ctx, network.SetCookie, network.SetCookieParams{Name: "sessionid",
+		Value: s.As(t, role).Cookie("sessionid"), URL: s.URL}); err != nil {
+		t.Fatalf("sign in: %v", err)
+	}
 }
 
 // program returns the path of Chromium.

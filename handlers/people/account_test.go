@@ -275,11 +275,10 @@ func TestConnectOwnAnswers(t *testing.T) {
 func TestOwnAccountInBrowser(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
-	tria, b := site.AddUser(t, crash.RoleTriager), nth(t, site, 1)
+	b := nth(t, site, 1)
 	ctx := handlertest.StartBrowser(t)
-	handlertest.Do(ctx, t, chromedp.EmulateViewport(360, 800), chromedp.Navigate(site.URL+"/login"),
-		handlertest.Type("#username", tria.Name), handlertest.Type("#password", handlertest.Password+"\r"),
-		handlertest.WaitVisible(".account-name"))
+	site.SignInBrowser(ctx, t, crash.RoleTriager)
+	handlertest.Do(ctx, t, chromedp.EmulateViewport(360, 800))
 	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+"/account"), handlertest.Click("#own-request-token button"),
 		handlertest.WaitVisible("#authorize"))
 	if over := handlertest.Eval[int](ctx, t, `document.documentElement.scrollWidth - window.innerWidth`); over > 0 {

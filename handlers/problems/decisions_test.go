@@ -187,14 +187,11 @@ func TestSplitOnPages(t *testing.T) {
 func TestDecideInBrowser(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
-	ada := site.AddUser(t, crash.RoleTriager)
 	often, once := handlertest.Twins(t, site)
 	site.Save(t, crashtest.Native(crashtest.Process(50), crashtest.Set("Architecture", "arm64")))
 	ctx := handlertest.StartBrowser(t)
-	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
-		handlertest.Type("#username", ada.Name), handlertest.Type("#password", handlertest.Password+"\r"),
-		handlertest.WaitVisible(".account-name"),
-		chromedp.Navigate(site.URL+once.ID.Path()), handlertest.Click(".decision-actions a"),
+	site.SignInBrowser(ctx, t, crash.RoleTriager)
+	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+once.ID.Path()), handlertest.Click(".decision-actions a"),
 		handlertest.WaitVisible("#with"))
 	handlertest.Do(ctx, t, handlertest.Type("#with", site.URL+often.ID.Path()+"\r"),
 		handlertest.WaitVisible("table.merge-sides"))

@@ -443,7 +443,6 @@ func TestReliabilityChart(t *testing.T) {
 func TestListInBrowser(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
-	ada := site.AddUser(t, crash.RoleTriager)
 	lately := crashtest.At(time.Now())
 	b := site.Save(t, crashtest.Native(lately))
 	site.Save(t, crashtest.Python(lately))
@@ -451,10 +450,8 @@ func TestListInBrowser(t *testing.T) {
 	site.Save(t, crashtest.Native(lately, crashtest.Without("SourcePackage"), crashtest.Process(9),
 		crashtest.Set("DuplicateSignature", "cannot be filed")))
 	ctx := handlertest.StartBrowser(t)
-	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
-		handlertest.Type("#username", ada.Name), handlertest.Type("#password", handlertest.Password+"\r"),
-		handlertest.WaitVisible(".account-name"),
-		chromedp.Navigate(site.URL+"/?period=year"), handlertest.WaitVisible("table.problems"))
+	site.SignInBrowser(ctx, t, crash.RoleTriager)
+	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+"/?period=year"), handlertest.WaitVisible("table.problems"))
 	handlertest.Eval[bool](ctx, t, `window.stays = true`)
 	choose := func(control, value string) {
 		t.Helper()

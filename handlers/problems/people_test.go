@@ -289,10 +289,8 @@ func TestAssignInBrowser(t *testing.T) {
 	site.AddUser(t, crash.RoleViewer)
 	first, second := site.Save(t, handlertest.Numbered(1)), site.Save(t, handlertest.Numbered(2))
 	ctx := handlertest.StartBrowser(t)
-	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
-		handlertest.Type("#username", ada.Name), handlertest.Type("#password", handlertest.Password+"\r"),
-		handlertest.WaitVisible(".account-name"),
-		chromedp.Navigate(site.URL+first.ID.Path()), handlertest.WaitVisible("#people"))
+	site.SignInBrowser(ctx, t, crash.RoleTriager)
+	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+first.ID.Path()), handlertest.WaitVisible("#people"))
 	assigned := func() string {
 		t.Helper()
 		return handlertest.Eval[string](ctx, t, `document.querySelector("#people dd").innerText.split("\n")[0].trim()`)

@@ -367,7 +367,6 @@ func press(key string, shift bool) string {
 func TestStatusInBrowser(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience})
-	ada := site.AddUser(t, crash.RoleTriager)
 	now := time.Now().UTC()
 	problem := func(n int, signature string) crash.Bucket {
 		b := site.Save(t, crashtest.Native(crashtest.Process(n), crashtest.At(now), crashtest.Set("DuplicateSignature",
@@ -376,9 +375,8 @@ func TestStatusInBrowser(t *testing.T) {
 			b.Signature)))
 	}
 	ctx := handlertest.StartBrowser(t)
-	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
-		handlertest.Type("#username", ada.Name), handlertest.Type("#password", handlertest.Password+"\r"),
-		handlertest.WaitVisible(".account-name"))
+	site.SignInBrowser(ctx, t, crash.RoleTriager)
+
 	open := func(path, wait string) {
 		t.Helper()
 		handlertest.Do(ctx, t, chromedp.Navigate(site.URL+path), handlertest.WaitVisible(wait))
@@ -442,14 +440,11 @@ func TestStatusInBrowser(t *testing.T) {
 func TestCopiesOfACellInBrowser(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience})
-	ada := site.AddUser(t, crash.RoleTriager)
 	b := site.Save(t, crashtest.Native(crashtest.At(time.Now().UTC())))
 	ctx := handlertest.StartBrowser(t)
 	cell := "#bug-" + b.ID.String()
-	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
-		handlertest.Type("#username", ada.Name), handlertest.Type("#password", handlertest.Password+"\r"),
-		handlertest.WaitVisible(".account-name"),
-		chromedp.Navigate(site.URL+"/release/Ubuntu%2024.04"), handlertest.WaitVisible(cell+" button"),
+	site.SignInBrowser(ctx, t, crash.RoleTriager)
+	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+"/release/Ubuntu%2024.04"), handlertest.WaitVisible(cell+" button"),
 		handlertest.WaitVisible(cell+"-new button"),
 		handlertest.Click(cell+"-new button"), handlertest.WaitVisible(cell+"-new a.bug-link"),
 		handlertest.WaitVisible(cell+" a.bug-link"))

@@ -444,9 +444,7 @@ func TestMuteInBrowser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+"/login"),
-		handlertest.Type("#username", ada.Name), handlertest.Type("#password", handlertest.Password+"\r"),
-		handlertest.WaitVisible(".account-name"))
+	site.SignInBrowser(ctx, t, crash.RoleTriager)
 
 	// On the page: two clicks, in place. Then the key, a mistake, and Unmute.
 	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+b.ID.Path()), handlertest.WaitVisible("#manual a"))
