@@ -30,25 +30,8 @@ var (
 )
 
 type composer struct {
-	cfg      Config
-	problems problems
-}
-
-type problems interface {
-	// BucketVersions returns the versions × releases table, newest version first.
-	BucketVersions(ctx context.Context, id crash.BucketID) ([]crash.VersionCount, error)
-	// BucketArchitectures returns how often the bucket was seen by architecture, the most first.
-	BucketArchitectures(ctx context.Context, id crash.BucketID) (counts []crash.NameCount, proposed int64, err error)
-	// RepresentativeReport returns the report that says most about the bucket, or NotFound if it
-	// has none.
-	RepresentativeReport(ctx context.Context, id crash.BucketID) (crash.StoredReport, error)
-	// BugTemplate returns the template for bugs of a source package and a problem type. Its body is
-	// empty if there is none, and DefaultTemplate applies.
-	BugTemplate(ctx context.Context, source, problemType string) (crash.BugTemplate, error)
-	// UpdatePolicies returns what mishap writes to bugs by itself.
-	UpdatePolicies(ctx context.Context) (crash.UpdatePolicies, error)
-	// Judge adds the status to problems.
-	Judge(ctx context.Context, buckets ...*crash.Bucket) error
+	cfg   Config
+	store Store
 }
 
 // compose returns the bug that one click files for a bucket. From the report it uses only the
@@ -72,19 +55,19 @@ func (c *composer) compose(ctx context.Context, b crash.Bucket, opts Options) (c
 }
 
 func (c *composer) writer(ctx context.Context, b crash.Bucket) (writer, error) {
-	versions, err := c.problems.BucketVersions(ctx, b.ID)
+	versions, err := c.store.BucketVersions(ctx, b.ID)
 	if err != nil {
 		return writer{}, err
 	}
-	architectures, _, err := c.problems.BucketArchitectures(ctx, b.ID)
+	architectures, _, err := c.store.BucketArchitectures(ctx, b.ID)
 	if err != nil {
 		return writer{}, err
 	}
-	report, err := c.problems.RepresentativeReport(ctx, b.ID)
+	report, err := c.store.RepresentativeReport(ctx, b.ID)
 	if err != nil && !errors.Is(err, crash.NotFound) {
 		return writer{}, err
 	}
-	template, err := c.problems.BugTemplate(ctx, b.SourcePackage, b.ProblemType)
+	template, err := c.store.BugTemplate(ctx, b.SourcePackage, b.ProblemType)
 	if err != nil {
 		return writer{}, err
 	}
@@ -95,11 +78,11 @@ func (c *composer) writer(ctx context.Context, b crash.Bucket) (writer, error) {
 		marker: c.Marker(b.ID), redact: privacy.NewRedactor(whole), whole: whole, // private fields name people and machines
 		template: cmp.Or(template.Body, DefaultTemplate),
 	}
-	policies, err := c.problems.UpdatePolicies(ctx)
+	policies, err := c.store.UpdatePolicies(ctx)
 	if err != nil || !policies.For(b.SourcePackage).Section {
 		return w, err
 	}
-	if err := c.problems.Judge(ctx, &b); err != nil {
+	if err := c.store.Judge(ctx, &b); err != nil {
 		return writer{}, err
 	}
 	w.section = func(rows int) Section {

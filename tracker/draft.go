@@ -60,7 +60,7 @@ func (f *Filer) earlierIntent(ctx context.Context, b crash.Bucket) (crash.Intent
 	if b.Filing.ID == 0 || !needsIntent(b.Filing) {
 		return crash.Intent{}, nil
 	}
-	filing, err := f.requests.Filing(ctx, b.Filing.ID)
+	filing, err := f.store.Filing(ctx, b.Filing.ID)
 	return filing.Intent, err
 }
 

@@ -24,12 +24,9 @@ import (
 type Filer struct {
 	*composer
 	*owners
-	requests requests
-	queue    queue
-	evidence evidence
-	pending  subscriptions
 
 	cfg    Config
+	store  Store
 	client *Client
 	log    *slog.Logger
 	slots  chan struct{} // one value for each step in progress, at most maxCalls
@@ -48,33 +45,43 @@ type Filer struct {
 	probes prober
 }
 
-// Store stores filings and reads problems. All methods may return Unavailable.
+// Store stores filings and reads problems. Packages db and db/bugs describe its methods. All may return
+// Unavailable.
 type Store interface {
-	problems
-	requests
-	queue
-	evidence
-	subscriptions
-	ownAccounts
-	ownHealth
-	filingTotals
-}
-
-type requests interface {
-	// Bucket returns NotFound for an id that no bucket has. Bug and Filing are filled in.
+	// Of problems.
 	Bucket(ctx context.Context, id crash.BucketID) (crash.Bucket, error)
-	// RequestFiling stores the intent and the job that files it in one transaction. A bucket has only one
-	// filing. If one exists, RequestFiling returns it, and stored is false. It renews a filing that was
-	// refused or waits for a retry with this intent, if it still equals seen. Then stored is true.
+	BucketVersions(ctx context.Context, id crash.BucketID) ([]crash.VersionCount, error)
+	BucketArchitectures(ctx context.Context, id crash.BucketID) (counts []crash.NameCount, proposed int64, err error)
+	RepresentativeReport(ctx context.Context, id crash.BucketID) (crash.StoredReport, error)
+	BugTemplate(ctx context.Context, source, problemType string) (crash.BugTemplate, error)
+	UpdatePolicies(ctx context.Context) (crash.UpdatePolicies, error)
+	Judge(ctx context.Context, buckets ...*crash.Bucket) error
+
+	// Of filings. Their times are the database's, one clock for all instances.
 	RequestFiling(ctx context.Context, in crash.Intent, seen crash.Filing) (f crash.Filing, stored bool, err error)
-	// Filing returns NotFound for an unknown id.
 	Filing(ctx context.Context, id int64) (crash.Filing, error)
-	// HastenFiling makes a waiting filing due at once, or as soon as a search can tell. It returns
-	// other filings unchanged, and NotFound for an unknown one.
 	HastenFiling(ctx context.Context, id int64, person string) (crash.Filing, error)
-	// GiveUpFiling ends a filing that has not led to a bug. It returns Conflict when it is being
-	// sent or is final, and NotFound for an unknown one.
 	GiveUpFiling(ctx context.Context, id int64, person, reason string) (crash.Filing, error)
+	NextFiling(ctx context.Context) (crash.NextFiling, error)
+	DueFilings(ctx context.Context, terms crash.FilingTerms, limit int) ([]int64, error)
+	ClaimFiling(ctx context.Context, id int64, own crash.OwnAccount) (crash.FilingClaim, error)
+	FinishFiling(ctx context.Context, r crash.FilingResult, terms crash.FilingTerms) (crash.Filing, error)
+	PostponeFilings(ctx context.Context, id int64, problem, reason string, delay time.Duration) error
+	FallBack(ctx context.Context, filing int64, reason string) error
+	Restored(ctx context.Context) (crash.Restored, error)
+	FiledBugs(ctx context.Context, since time.Time) ([]int64, error)
+	ClaimSubscription(ctx context.Context) (crash.Subscription, error)
+	FinishSubscription(ctx context.Context, sub crash.Subscription, a crash.TrackerAnswer, done bool) error
+	FilingTotals(ctx context.Context) (crash.FilingTotals, error)
+
+	// Of people's own accounts at the tracker.
+	OwnAccount(ctx context.Context, key crash.TrackerKey, user int64) (crash.OwnAccount, error)
+	OwnToken(ctx context.Context, key crash.TrackerKey, user int64) (crash.OwnAccount, crash.AccessToken, error)
+	SaveOwnToken(ctx context.Context, key crash.TrackerKey, u crash.User, token crash.AccessToken) error
+	ConfirmOwnAccount(ctx context.Context, key crash.TrackerKey, u crash.User, token, account string) error
+	RemoveOwnAccount(ctx context.Context, key crash.TrackerKey, u crash.User) error
+	PreferOwnAccount(ctx context.Context, key crash.TrackerKey, u crash.User, preferred bool) error
+	SaveOwnHealth(ctx context.Context, key crash.TrackerKey, user int64, token string, h crash.TokenHealth) error
 }
 
 const maxCalls = 4
@@ -83,16 +90,15 @@ const maxCalls = 4
 func NewFiler(cfg Config, store Store, client *Client) *Filer {
 	cfg = cfg.WithDefaults()
 	f := &Filer{
-		composer: &composer{cfg, store}, owners: &owners{cfg, client, store, store},
-		requests: store, queue: store, evidence: store, pending: store,
-		cfg: cfg, client: client, log: cfg.Log,
+		composer: &composer{cfg, store}, owners: &owners{cfg, client, store},
+		cfg: cfg, store: store, client: client, log: cfg.Log,
 		slots:   make(chan struct{}, maxCalls),
 		closing: make(chan struct{}),
 		steps:   map[int64]chan struct{}{},
 	}
 	f.ctx, f.giveUp = context.WithCancel(context.Background()) //nolint:forbidigo // outlives requests; Close ends it
 	if cfg.Registerer != nil {
-		RegisterShared[*filingMetrics](cfg.Registerer, newFilingMetrics(store, cfg.Now))
+		RegisterShared(cfg.Registerer, newFilingMetrics(store, cfg.Now))
 	}
 	return f
 }
@@ -124,7 +130,7 @@ type Result struct {
 // cannot be reached or rejects our credentials (tracker_credentials). In that case it stores the
 // intent and files the bug as soon as possible.
 func (f *Filer) CreateBug(ctx context.Context, signature string, opts Options) (Result, error) {
-	bucket, err := f.requests.Bucket(ctx, crash.BucketIDOf(signature))
+	bucket, err := f.store.Bucket(ctx, crash.BucketIDOf(signature))
 	if err != nil {
 		return Result{}, err
 	}
@@ -139,7 +145,7 @@ func (f *Filer) CreateBug(ctx context.Context, signature string, opts Options) (
 		if err != nil {
 			return Result{}, err
 		}
-		if filing, isNew, err = f.requests.RequestFiling(ctx, intent, bucket.Filing); err != nil {
+		if filing, isNew, err = f.store.RequestFiling(ctx, intent, bucket.Filing); err != nil {
 			return Result{}, err
 		}
 	}
@@ -194,7 +200,7 @@ func (f *Filer) await(ctx context.Context, filing crash.Filing, wait time.Durati
 		case <-ctx.Done():
 			return filing, nil
 		}
-		now, err := f.requests.Filing(ctx, filing.ID)
+		now, err := f.store.Filing(ctx, filing.ID)
 		if ctx.Err() != nil {
 			return filing, nil // still open
 		}
@@ -206,11 +212,7 @@ func (f *Filer) await(ctx context.Context, filing crash.Filing, wait time.Durati
 		if settled(filing) || tooLong {
 			return filing, nil
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if crash.Sleep(ctx, pause) != nil {
 			return filing, nil
 		}
 		if filing.State != crash.FilingSending || f.working(filing.ID) {
@@ -270,7 +272,7 @@ func (f *Filer) working(id int64) bool {
 // when the step is done or ctx ends. In the second case the step continues, and its outcome is
 // still recorded.
 func (f *Filer) Work(ctx context.Context, filingID int64) error {
-	next, err := f.queue.NextFiling(ctx)
+	next, err := f.store.NextFiling(ctx)
 	if err != nil {
 		return err
 	}
@@ -298,7 +300,7 @@ const maxDue = 50
 // StartDue starts work on due filings, oldest first, and does not wait for it. It finds filings
 // whose job was lost or came too early, and those whose instance died.
 func (f *Filer) StartDue(ctx context.Context) error {
-	ids, err := f.queue.DueFilings(ctx, f.terms(), maxDue)
+	ids, err := f.store.DueFilings(ctx, f.terms(), maxDue)
 	for _, id := range ids {
 		f.start(ctx, id)
 	}
@@ -335,20 +337,20 @@ func (f *Filer) Close(ctx context.Context) {
 // once, and restarts one that was refused or abandoned. It does not change a filing that is in
 // progress or filed. It returns NotFound for an unknown filing, and the errors of CreateBug.
 func (f *Filer) Retry(ctx context.Context, id int64, opts Options) (crash.Filing, error) {
-	filing, err := f.requests.Filing(ctx, id)
+	filing, err := f.store.Filing(ctx, id)
 	if err != nil {
 		return filing, err
 	}
 	switch filing.State {
 	case crash.FilingRefused, crash.FilingAbandoned:
-		bucket, err := f.requests.Bucket(ctx, filing.Bucket)
+		bucket, err := f.store.Bucket(ctx, filing.Bucket)
 		if err != nil {
 			return filing, err
 		}
 		result, err := f.CreateBug(ctx, bucket.Signature, opts)
 		return result.Filing, err
 	case crash.FilingQueued, crash.FilingUncertain:
-		if filing, err = f.requests.HastenFiling(ctx, id, opts.Person); err != nil {
+		if filing, err = f.store.HastenFiling(ctx, id, opts.Person); err != nil {
 			return filing, err
 		}
 		f.start(ctx, id)
@@ -365,14 +367,14 @@ func (f *Filer) Retry(ctx context.Context, id int64, opts Options) (crash.Filing
 // Conflict if the filing is being sent or is final, NotFound if it is unknown, and Unprocessable
 // without a reason.
 func (f *Filer) GiveUp(ctx context.Context, id int64, person, reason string) (crash.Filing, error) {
-	if _, err := f.requests.Filing(ctx, id); err != nil {
+	if _, err := f.store.Filing(ctx, id); err != nil {
 		return crash.Filing{}, err
 	}
 	if reason = Clean(reason, maxWords); reason == "" {
 		return crash.Filing{}, crash.Errorf(crash.Unprocessable, "no_reason",
 			"Enter a reason for giving up; others will read it.")
 	}
-	return f.requests.GiveUpFiling(ctx, id, person, reason)
+	return f.store.GiveUpFiling(ctx, id, person, reason)
 }
 
 // BugURL returns the address of the page of a bug.
@@ -510,7 +512,7 @@ type sender struct {
 // still works.
 func (f *Filer) sender(ctx context.Context, id int64) (sender, error) {
 	application := sender{client: f.client}
-	filing, err := f.requests.Filing(ctx, id)
+	filing, err := f.store.Filing(ctx, id)
 	if err != nil {
 		return application, err
 	}
@@ -521,7 +523,7 @@ func (f *Filer) sender(ctx context.Context, id int64) (sender, error) {
 	if user == 0 {
 		return application, nil
 	}
-	own, token, err := f.accounts.OwnToken(ctx, f.cfg.Key(), user)
+	own, token, err := f.store.OwnToken(ctx, f.cfg.Key(), user)
 	if err != nil {
 		return application, err
 	}
@@ -532,7 +534,7 @@ func (f *Filer) sender(ctx context.Context, id int64) (sender, error) {
 	case why == "":
 		return sender{f.as(own, token), own}, nil
 	case filing.State == crash.FilingQueued:
-		return application, f.queue.FallBack(ctx, id, why)
+		return application, f.store.FallBack(ctx, id, why)
 	}
 	return application, nil
 }
@@ -540,35 +542,13 @@ func (f *Filer) sender(ctx context.Context, id int64) (sender, error) {
 type owners struct {
 	cfg         Config
 	application *Client
-	accounts    ownAccounts
-	health      ownHealth
-}
-
-// ownAccounts stores the access tokens of the accounts that people have at the tracker.
-type ownAccounts interface {
-	// OwnAccount returns the zero value if the person has not connected an account.
-	OwnAccount(ctx context.Context, key crash.TrackerKey, user int64) (crash.OwnAccount, error)
-	// OwnToken is like OwnAccount, and returns the token too.
-	OwnToken(ctx context.Context, key crash.TrackerKey, user int64) (crash.OwnAccount, crash.AccessToken, error)
-	// SaveOwnToken stores the token of an account whose name is not known yet.
-	SaveOwnToken(ctx context.Context, key crash.TrackerKey, u crash.User, token crash.AccessToken) error
-	// ConfirmOwnAccount records the name of the account, which makes it usable.
-	ConfirmOwnAccount(ctx context.Context, key crash.TrackerKey, u crash.User, token, account string) error
-	// RemoveOwnAccount deletes the token.
-	RemoveOwnAccount(ctx context.Context, key crash.TrackerKey, u crash.User) error
-	// PreferOwnAccount sets whether the person's bugs are filed with it by default.
-	PreferOwnAccount(ctx context.Context, key crash.TrackerKey, u crash.User, preferred bool) error
-}
-
-type ownHealth interface {
-	// SaveOwnHealth stores the last success and error of a token.
-	SaveOwnHealth(ctx context.Context, key crash.TrackerKey, user int64, token string, h crash.TokenHealth) error
+	store       Store
 }
 
 func (o *owners) as(own crash.OwnAccount, token crash.AccessToken) *Client {
 	out := *o.application
 	out.creds = &Credentials{
-		cfg: o.cfg, store: ownCredentials{o.application.creds.store, o.health, own}, log: o.cfg.Log,
+		cfg: o.cfg, store: ownCredentials{o.application.creds.store, o.store, own}, log: o.cfg.Log,
 		configured: token, offered: true,
 	}
 	return &out
@@ -578,8 +558,8 @@ func (o *owners) as(own crash.OwnAccount, token crash.AccessToken) *Client {
 // application's, such as its accounts, whose bugs a search includes.
 type ownCredentials struct {
 	CredentialStore
-	health ownHealth
-	own    crash.OwnAccount
+	store Store
+	own   crash.OwnAccount
 }
 
 func (s ownCredentials) TokenHealth(context.Context, crash.TrackerKey, string) (crash.TokenHealth, error) {
@@ -589,7 +569,7 @@ func (s ownCredentials) TokenHealth(context.Context, crash.TrackerKey, string) (
 func (s ownCredentials) SaveTokenHealth(
 	ctx context.Context, key crash.TrackerKey, token string, h crash.TokenHealth,
 ) error {
-	return s.health.SaveOwnHealth(ctx, key, s.own.User, token, h)
+	return s.store.SaveOwnHealth(ctx, key, s.own.User, token, h)
 }
 
 // rejectsAccount reports whether the tracker refused because of the access token or its account, and
@@ -602,13 +582,13 @@ func (e *CallError) rejectsAccount() bool {
 // OwnAccount returns a person's connection to their own account of the tracker, or the zero value if
 // there is none.
 func (o *owners) OwnAccount(ctx context.Context, user int64) (crash.OwnAccount, error) {
-	return o.accounts.OwnAccount(ctx, o.cfg.Key(), user)
+	return o.store.OwnAccount(ctx, o.cfg.Key(), user)
 }
 
 // ConnectOwnAccount stores the access token of a person's own account, and checks it. If the check
 // fails, the token stays, and CheckOwnAccount may be called again. The errors are those of Check.
 func (o *owners) ConnectOwnAccount(ctx context.Context, u crash.User, token crash.AccessToken) (string, error) {
-	if err := o.accounts.SaveOwnToken(ctx, o.cfg.Key(), u, token); err != nil {
+	if err := o.store.SaveOwnToken(ctx, o.cfg.Key(), u, token); err != nil {
 		return "", err
 	}
 	return o.CheckOwnAccount(ctx, u)
@@ -617,7 +597,7 @@ func (o *owners) ConnectOwnAccount(ctx context.Context, u crash.User, token cras
 // CheckOwnAccount reads the name of a person's own account from the tracker, after which bugs can be
 // filed with it. It returns Conflict if the person has not connected one, and the errors of Check.
 func (o *owners) CheckOwnAccount(ctx context.Context, u crash.User) (string, error) {
-	own, token, err := o.accounts.OwnToken(ctx, o.cfg.Key(), u.ID)
+	own, token, err := o.store.OwnToken(ctx, o.cfg.Key(), u.ID)
 	if err != nil {
 		return "", err
 	}
@@ -636,19 +616,19 @@ func (o *owners) CheckOwnAccount(ctx context.Context, u crash.User) (string, err
 	if err != nil {
 		return "", err
 	}
-	return account, o.accounts.ConfirmOwnAccount(ctx, o.cfg.Key(), u, token.Token, account)
+	return account, o.store.ConfirmOwnAccount(ctx, o.cfg.Key(), u, token.Token, account)
 }
 
 // DisconnectOwnAccount deletes the access token of a person's own account. Bugs that wait for it are
 // filed with the application's account.
 func (o *owners) DisconnectOwnAccount(ctx context.Context, u crash.User) error {
-	return o.accounts.RemoveOwnAccount(ctx, o.cfg.Key(), u)
+	return o.store.RemoveOwnAccount(ctx, o.cfg.Key(), u)
 }
 
 // PreferOwnAccount sets whether a person's bugs are filed with their own account unless they choose
 // otherwise.
 func (o *owners) PreferOwnAccount(ctx context.Context, u crash.User, preferred bool) error {
-	return o.accounts.PreferOwnAccount(ctx, o.cfg.Key(), u, preferred)
+	return o.store.PreferOwnAccount(ctx, o.cfg.Key(), u, preferred)
 }
 
 // TokensURL returns the address at which people revoke the access tokens of an account.

@@ -319,64 +319,62 @@ func (m *metrics) took(operation string, d time.Duration) {
 	m.seconds.WithLabelValues(operation).Observe(d.Seconds())
 }
 
-type filingTotals interface {
-	// FilingTotals counts filings for the monitor.
-	FilingTotals(ctx context.Context) (crash.FilingTotals, error)
+// StoredMetrics are gauges that are read from the database when they are collected, so that all
+// instances report the same.
+type StoredMetrics struct {
+	Gauges []*prometheus.Desc
+	Read   func(ctx context.Context, send func(d *prometheus.Desc, value float64, labels ...string)) error
 }
 
-// filingMetrics reads its values from the database, so that all instances report the same.
-type filingMetrics struct {
-	store  filingTotals
-	now    func() time.Time
-	states *prometheus.Desc
-	oldest *prometheus.Desc
-	parked *prometheus.Desc
-	own    *prometheus.Desc
-}
-
-func newFilingMetrics(store filingTotals, now func() time.Time) *filingMetrics {
-	return &filingMetrics{
-		store: store, now: now,
-		states: prometheus.NewDesc("mishap_filings",
-			"Filings by state.", []string{"state"}, nil),
-		oldest: prometheus.NewDesc("mishap_filings_oldest_open_seconds",
-			"Age of the oldest open filing; 0 if there is none.", nil, nil),
-		parked: prometheus.NewDesc("mishap_filings_parked",
-			"Filings that wait for credentials that the tracker accepts.", nil, nil),
-		own: prometheus.NewDesc("mishap_tracker_own_accounts",
-			"People who have connected their own accounts of the tracker, by whether it accepts them.", []string{"state"}, nil),
+// Describe implements prometheus.Collector.
+func (m *StoredMetrics) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range m.Gauges {
+		ch <- d
 	}
-}
-
-func (m *filingMetrics) Describe(ch chan<- *prometheus.Desc) {
-	ch <- m.states
-	ch <- m.oldest
-	ch <- m.parked
-	ch <- m.own
 }
 
 // Collect implements prometheus.Collector. It sends no values while the database is unavailable.
-func (m *filingMetrics) Collect(ch chan<- prometheus.Metric) {
+func (m *StoredMetrics) Collect(ch chan<- prometheus.Metric) {
 	//nolint:forbidigo // the interface of the registry has no context
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	totals, err := m.store.FilingTotals(ctx)
-	if err != nil {
-		return
+	_ = m.Read(ctx, func(d *prometheus.Desc, value float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	})
+}
+
+// SecondsSince returns the age of a time in seconds, or 0 for the zero time.
+func SecondsSince(t, now time.Time) float64 {
+	if t.IsZero() {
+		return 0
 	}
-	for _, state := range []crash.FilingState{
-		crash.FilingQueued, crash.FilingSending, crash.FilingUncertain,
-		crash.FilingFiled, crash.FilingRefused, crash.FilingAbandoned,
-	} {
-		ch <- prometheus.MustNewConstMetric(m.states, prometheus.GaugeValue, float64(totals.States[state]), string(state))
+	return max(0, now.Sub(t).Seconds())
+}
+
+func newFilingMetrics(store Store, now func() time.Time) *StoredMetrics {
+	states := prometheus.NewDesc("mishap_filings", "Filings by state.", []string{"state"}, nil)
+	oldest := prometheus.NewDesc("mishap_filings_oldest_open_seconds",
+		"Age of the oldest open filing; 0 if there is none.", nil, nil)
+	parked := prometheus.NewDesc("mishap_filings_parked",
+		"Filings that wait for credentials that the tracker accepts.", nil, nil)
+	own := prometheus.NewDesc("mishap_tracker_own_accounts",
+		"People who have connected their own accounts of the tracker, by whether it accepts them.", []string{"state"}, nil)
+	read := func(ctx context.Context, send func(*prometheus.Desc, float64, ...string)) error {
+		totals, err := store.FilingTotals(ctx)
+		if err != nil {
+			return err
+		}
+		for _, state := range []crash.FilingState{
+			crash.FilingQueued, crash.FilingSending, crash.FilingUncertain,
+			crash.FilingFiled, crash.FilingRefused, crash.FilingAbandoned,
+		} {
+			send(states, float64(totals.States[state]), string(state))
+		}
+		send(oldest, SecondsSince(totals.Oldest, now()))
+		send(parked, float64(totals.Parked))
+		send(own, float64(totals.OwnAccounts-totals.OwnBroken), "accepted")
+		send(own, float64(totals.OwnBroken), "rejected")
+		return nil
 	}
-	age := 0.0
-	if !totals.Oldest.IsZero() {
-		age = max(0, m.now().Sub(totals.Oldest).Seconds())
-	}
-	ch <- prometheus.MustNewConstMetric(m.oldest, prometheus.GaugeValue, age)
-	ch <- prometheus.MustNewConstMetric(m.parked, prometheus.GaugeValue, float64(totals.Parked))
-	ch <- prometheus.MustNewConstMetric(m.own, prometheus.GaugeValue, float64(totals.OwnAccounts-totals.OwnBroken),
-		"accepted")
-	ch <- prometheus.MustNewConstMetric(m.own, prometheus.GaugeValue, float64(totals.OwnBroken), "rejected")
+	return &StoredMetrics{[]*prometheus.Desc{states, oldest, parked, own}, read}
 }

@@ -16,45 +16,6 @@ const (
 	maxSearch  = 10 * time.Minute // the longest that one search may take, all its calls together
 )
 
-type queue interface {
-	// NextFiling returns which filing is sent next, and in how long.
-	NextFiling(ctx context.Context) (crash.NextFiling, error)
-	// DueFilings lists filings with a due step: those to search for, and the next one to send. First
-	// it marks filings as uncertain if their instance died, or if their claim is older than terms
-	// allow.
-	DueFilings(ctx context.Context, terms crash.FilingTerms, limit int) ([]int64, error)
-	// ClaimFiling claims the next step of a filing for this instance, which does it with a person's own
-	// account or, if own is zero, with that of the application. Step is StepNone if nothing is due, the
-	// filing is to be sent with another account, another instance works on it, or another filing must
-	// be sent first.
-	ClaimFiling(ctx context.Context, id int64, own crash.OwnAccount) (crash.FilingClaim, error)
-	// FinishFiling records the outcome of a claimed step and returns the filing. It always records
-	// a filed bug, and another outcome only while the filing waits for this step.
-	FinishFiling(ctx context.Context, r crash.FilingResult, terms crash.FilingTerms) (crash.Filing, error)
-	// PostponeFilings postpones a due filing, and all others that need the application's account, for a
-	// reason that applies to all of them.
-	PostponeFilings(ctx context.Context, id int64, problem, reason string, delay time.Duration) error
-	// FallBack has the application's account file a queued bug instead of the person's own one.
-	FallBack(ctx context.Context, filing int64, reason string) error
-}
-
-// evidence stores what a step must know apart from its filing.
-type evidence interface {
-	// Restored tells whether the database was restored from a backup and not compared with the tracker
-	// since. ClaimFiling sends nothing meanwhile.
-	Restored(ctx context.Context) (crash.Restored, error)
-	// FiledBugs lists the numbers of the bugs that were filed for any bucket since a time.
-	FiledBugs(ctx context.Context, since time.Time) ([]int64, error)
-}
-
-// subscriptions stores which people are to be subscribed to their bugs.
-type subscriptions interface {
-	// ClaimSubscription claims a pending subscription. Its Filing is 0 if there is none.
-	ClaimSubscription(ctx context.Context) (crash.Subscription, error)
-	// FinishSubscription records the outcome of a subscription.
-	FinishSubscription(ctx context.Context, sub crash.Subscription, a crash.TrackerAnswer, done bool) error
-}
-
 func (f *Filer) terms() crash.FilingTerms {
 	return crash.FilingTerms{Sending: maxSending, Answer: f.cfg.Timeout, Settle: f.cfg.Settle}
 }
@@ -70,7 +31,7 @@ func (f *Filer) step(ctx context.Context, id int64) error {
 		}
 	}
 	started := time.Now() // of the sending, on this machine's steady clock
-	claim, err := f.queue.ClaimFiling(ctx, id, as.own)
+	claim, err := f.store.ClaimFiling(ctx, id, as.own)
 	if err != nil {
 		return err
 	}
@@ -128,7 +89,7 @@ func (f *Filer) searchFor(ctx context.Context, claim crash.FilingClaim, as sende
 func (f *Filer) search(ctx context.Context, claim crash.FilingClaim, as sender) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxSearch)
 	defer cancel()
-	others, err := f.evidence.FiledBugs(ctx, claim.SentFrom.Add(-searchMargin))
+	others, err := f.store.FiledBugs(ctx, claim.SentFrom.Add(-searchMargin))
 	if err != nil {
 		return 0, err
 	}
@@ -146,7 +107,7 @@ type prober struct {
 // ready returns nil if filings can be worked on, else the *crash.Error to show: the database was
 // restored, or there are no credentials. It first tests refused credentials with a harmless call.
 func (f *Filer) ready(ctx context.Context) error {
-	restored, err := f.evidence.Restored(ctx)
+	restored, err := f.store.Restored(ctx)
 	if err != nil {
 		return err
 	}
@@ -176,7 +137,7 @@ func (f *Filer) park(ctx context.Context, id int64, why error) error {
 	if !ok || e.Code == "" {
 		return why
 	}
-	return f.queue.PostponeFilings(ctx, id, e.Code, e.Message, Jitter(parkTime))
+	return f.store.PostponeFilings(ctx, id, e.Code, e.Message, Jitter(parkTime))
 }
 
 func (f *Filer) created(claim crash.FilingClaim, as sender, number int64, err error) crash.FilingResult {
@@ -293,11 +254,7 @@ func (f *Filer) finish(ctx context.Context, result crash.FilingResult) error {
 			}
 			return nil
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-f.ctx.Done():
-			timer.Stop()
+		if crash.Sleep(f.ctx, pause) != nil {
 			return err
 		}
 	}
@@ -307,7 +264,7 @@ func (f *Filer) finish(ctx context.Context, result crash.FilingResult) error {
 func (f *Filer) record(ctx context.Context, result crash.FilingResult) (crash.Filing, error) {
 	ctx, cancel := context.WithTimeout(ctx, saveTimeout)
 	defer cancel()
-	return f.queue.FinishFiling(ctx, result, f.terms())
+	return f.store.FinishFiling(ctx, result, f.terms())
 }
 
 // logOutcome logs the outcome of a step with the tracker's cleaned words, and nothing of the
@@ -344,7 +301,7 @@ func Jitter(d time.Duration) time.Duration {
 // once; the ledger records its outcome.
 func (f *Filer) subscribe(ctx context.Context) error {
 	for {
-		sub, err := f.pending.ClaimSubscription(ctx)
+		sub, err := f.store.ClaimSubscription(ctx)
 		if err != nil || sub.Filing == 0 {
 			return err
 		}
@@ -367,7 +324,7 @@ func (f *Filer) subscribe(ctx context.Context) error {
 // subscribePerson subscribes a person with their own account if it works and sees the bug, else with
 // the application's account.
 func (f *Filer) subscribePerson(ctx context.Context, sub *crash.Subscription) error {
-	own, token, err := f.accounts.OwnToken(ctx, f.cfg.Key(), sub.User)
+	own, token, err := f.store.OwnToken(ctx, f.cfg.Key(), sub.User)
 	if err == nil && own.Unusable() == "" && own.Account == sub.Account && !sub.Private {
 		sub.As = own.Account
 		err = f.as(own, token).Subscribe(ctx, sub.Bug, sub.Account)
@@ -382,7 +339,7 @@ func (f *Filer) subscribePerson(ctx context.Context, sub *crash.Subscription) er
 func (f *Filer) saveSubscription(ctx context.Context, sub crash.Subscription, a crash.TrackerAnswer, done bool) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
-	return f.pending.FinishSubscription(ctx, sub, a, done)
+	return f.store.FinishSubscription(ctx, sub, a, done)
 }
 
 // startSubscribing runs subscribe in the background, at most once at a time.

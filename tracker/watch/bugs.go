@@ -11,29 +11,41 @@ import (
 	"mishap/tracker"
 )
 
-// BugStore stores the states of bugs. All methods may return Unavailable.
+// BugStore stores the states of bugs. Packages db and db/bugs describe its methods. All may return
+// Unavailable.
 type BugStore interface {
-	// LockBugs acquires the lock on reading bugs. One instance holds it at a time, until it calls
-	// unlock or dies.
 	LockBugs(ctx context.Context) (unlock func(), ok bool, err error)
-	// DueBugs lists bugs that are due to be read, longest waiting first.
 	DueBugs(ctx context.Context, limit int) ([]int64, error)
-	// SaveBugReading stores a reading, and after how long to read again. From then on, the bug that
-	// it duplicates is read, too.
 	SaveBugReading(ctx context.Context, r crash.BugReading, masterURL string, again time.Duration) error
-	// FailBugReading records why a bug could not be read. The pause before the next try doubles
-	// with each failure.
 	FailBugReading(ctx context.Context, number int64, why string, again time.Duration) error
-	// ChangesUntil returns the time up to which changes in the tracker are known, or zero.
 	ChangesUntil(ctx context.Context) (time.Time, error)
-	// SaveChanges makes the linked bugs among numbers due, and records until when changes are known.
 	SaveChanges(ctx context.Context, numbers []int64, until time.Time) error
-	// BugTotals counts the bugs that are read.
 	BugTotals(ctx context.Context) (crash.BugTotals, error)
-	// StopState says whether a restore from a backup is pending. Nothing is written meanwhile.
 	StopState(ctx context.Context) (crash.NotificationStop, error)
-	CommentStore
-	SectionStore
+
+	// Of comments and sections that mishap writes by itself.
+	BucketVersions(ctx context.Context, id crash.BucketID) ([]crash.VersionCount, error)
+	UpdatePolicies(ctx context.Context) (crash.UpdatePolicies, error)
+	UncommentedRegressions(ctx context.Context) ([]crash.Bucket, error)
+	NamedBugs(ctx context.Context) ([]crash.NamedBug, error)
+	RepresentativeReport(ctx context.Context, id crash.BucketID) (crash.StoredReport, error)
+	QuietBugs(ctx context.Context) ([]crash.QuietBug, error)
+	BucketsOfBug(ctx context.Context, number int64) ([]crash.Bucket, error)
+	Judge(ctx context.Context, buckets ...*crash.Bucket) error
+	PackageReported(ctx context.Context, pkg string, after time.Time) (bool, error)
+	BeginComment(ctx context.Context, number int64, kind crash.UpdateKind, about string, bucket crash.BucketID) (bool,
+		error)
+	EndComment(ctx context.Context, number int64, kind crash.UpdateKind, about, outcome, words string) error
+	DueSections(ctx context.Context) ([]crash.DueSection, error)
+	Sections(ctx context.Context, numbers []int64) ([]crash.BugSection, error)
+	AddSection(ctx context.Context, b crash.BugSection, again time.Duration) error
+	DelaySection(ctx context.Context, b crash.BugSection, problem string, again time.Duration) error
+	BeginSection(ctx context.Context, b crash.BugSection, hash string, facts crash.SectionFacts,
+		again time.Duration) (attempt int64, ok bool, err error)
+	SectionWritten(ctx context.Context, b crash.BugSection, hash string, facts crash.SectionFacts,
+		again time.Duration) error
+	CancelSection(ctx context.Context, b crash.BugSection, problem string, again time.Duration) error
+	StopSection(ctx context.Context, b crash.BugSection, why crash.SectionStop) error
 }
 
 // BugOptions throttle reading the tracker. The zero value suits a real one.
@@ -58,8 +70,7 @@ type BugReader struct {
 	log    *slog.Logger
 
 	asked  time.Time // when this instance last queried changes
-	resume time.Time // no calls before this time
-	paused int       // pauses in a row
+	pauses pauses
 
 	quietAsked time.Time                    // when this instance last searched for bugs that are no longer reported
 	unread     map[PendingComment]time.Time // when a comment was last tried on a bug that could not be read
@@ -79,7 +90,7 @@ func NewBugReader(cfg tracker.Config, store BugStore, client *tracker.Client, o 
 	w := &BugReader{cfg: cfg, store: store, client: client, opts: o, log: cfg.Log,
 		unread: map[PendingComment]time.Time{}}
 	if cfg.Registerer != nil {
-		tracker.RegisterShared[*metrics](cfg.Registerer, newMetrics(store, cfg.Now))
+		tracker.RegisterShared(cfg.Registerer, newMetrics(store, cfg.Now))
 	}
 	return w
 }
@@ -99,7 +110,7 @@ const (
 // Round reads the bugs that are due, unless another instance does or calls are paused. It must not
 // run concurrently in one BugReader.
 func (w *BugReader) Round(ctx context.Context) error {
-	if w.cfg.Now().Before(w.resume) {
+	if w.cfg.Now().Before(w.pauses.resume) {
 		return nil
 	}
 	if ok, err := w.client.HasToken(ctx); err != nil || !ok { // pages show a missing token
@@ -112,11 +123,11 @@ func (w *BugReader) Round(ctx context.Context) error {
 	defer unlock()
 	err = w.round(ctx)
 	if e, ok := errors.AsType[*tracker.CallError](err); ok {
-		w.pause(ctx, e)
+		w.pauses.begin(ctx, w.cfg, "calls to the tracker pause", e)
 		return nil
 	}
 	if err == nil {
-		w.paused = 0
+		w.pauses.row = 0
 	}
 	return err
 }
@@ -177,16 +188,21 @@ func unavailable(e *tracker.CallError) bool {
 		e.Outcome == tracker.OutcomeCredentials || e.Status == http.StatusServiceUnavailable
 }
 
-// pause stops calls for a time that doubles with each failure in a row. It is at least as long as
-// the tracker asks for.
-func (w *BugReader) pause(ctx context.Context, e *tracker.CallError) {
-	d := min(firstPause<<min(w.paused, 10), longestPause)
+// pauses stop calls for a time that doubles with each failure in a row. It is at least as long as the
+// tracker asks for.
+type pauses struct {
+	resume time.Time // no calls before this time
+	row    int       // pauses in a row
+}
+
+func (p *pauses) begin(ctx context.Context, cfg tracker.Config, what string, e *tracker.CallError) {
+	d := min(firstPause<<min(p.row, 10), longestPause)
 	if e.Outcome == tracker.OutcomeCredentials {
 		d = credentialsPause
 	}
-	w.paused++
-	w.resume = w.cfg.Now().Add(tracker.Jitter(max(d, min(e.RetryAfter, longestPause))))
-	w.log.WarnContext(ctx, "calls to the tracker pause", "until", w.resume,
+	p.row++
+	p.resume = cfg.Now().Add(tracker.Jitter(max(d, min(e.RetryAfter, longestPause))))
+	cfg.Log.WarnContext(ctx, what, "until", p.resume,
 		"operation", e.Operation, "outcome", string(e.Outcome), "status", e.Status, "answer", e.Text)
 }
 
@@ -243,19 +259,13 @@ func (w *BugReader) read(ctx context.Context, number int64) error {
 	return w.checkSection(ctx, reading)
 }
 
-// ArchiveStore stores facts about the archive. All methods may return Unavailable.
+// ArchiveStore stores facts about the archive, as package db/bugs describes. All methods may return
+// Unavailable.
 type ArchiveStore interface {
-	// LockArchive acquires the lock on reading the archive. One instance holds it at a time, until
-	// it calls unlock or dies.
 	LockArchive(ctx context.Context) (unlock func(), ok bool, err error)
-	// DueArchiveFacts lists the facts that are due, those never asked for first.
 	DueArchiveFacts(ctx context.Context, limit int) ([]crash.ArchiveWant, error)
-	// SaveArchiveFact stores a fact, and after how long to ask again.
 	SaveArchiveFact(ctx context.Context, f crash.ArchiveFact, again time.Duration) error
-	// FailArchiveFact records why there was no answer. The pause before the next try doubles with
-	// each failure.
 	FailArchiveFact(ctx context.Context, w crash.ArchiveWant, why string, again time.Duration) error
-	// DropArchiveFacts deletes facts that no page has needed for a long time.
 	DropArchiveFacts(ctx context.Context) error
 }
 
@@ -281,9 +291,7 @@ type ArchiveReader struct {
 	store  ArchiveStore
 	client *tracker.Client
 	opts   ArchiveOptions
-	log    *slog.Logger
-	resume time.Time // no calls before this time
-	paused int       // pauses in a row
+	pauses pauses
 }
 
 // NewArchiveReader returns an ArchiveReader. A background task calls its Round.
@@ -296,13 +304,13 @@ func NewArchiveReader(cfg tracker.Config, store ArchiveStore, client *tracker.Cl
 			*value = standard
 		}
 	}
-	return &ArchiveReader{cfg: cfg, store: store, client: client, opts: o, log: cfg.Log}
+	return &ArchiveReader{cfg: cfg, store: store, client: client, opts: o}
 }
 
 // Round asks for the facts that are due, unless another instance does or calls are paused. It must
 // not run concurrently in one ArchiveReader.
 func (a *ArchiveReader) Round(ctx context.Context) error {
-	if a.cfg.Now().Before(a.resume) {
+	if a.cfg.Now().Before(a.pauses.resume) {
 		return nil
 	}
 	unlock, ok, err := a.store.LockArchive(ctx)
@@ -329,7 +337,7 @@ func (a *ArchiveReader) Round(ctx context.Context) error {
 			failures = 0
 		default:
 			if failures++; unavailable(e) || failures == maxFailures {
-				a.pause(ctx, e)
+				a.pauses.begin(ctx, a.cfg, "calls for archive facts pause", e)
 				return nil
 			}
 		}
@@ -337,7 +345,7 @@ func (a *ArchiveReader) Round(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-	a.paused = 0
+	a.pauses.row = 0
 	return nil
 }
 
@@ -357,14 +365,4 @@ func (a *ArchiveReader) read(ctx context.Context, w crash.ArchiveWant) (*tracker
 		again = archiveAge[w.Kind][1]
 	}
 	return nil, a.store.SaveArchiveFact(ctx, fact, tracker.Jitter(again))
-}
-
-// pause stops calls for a time that doubles with each failure in a row. It is at least as long as
-// the tracker asks for.
-func (a *ArchiveReader) pause(ctx context.Context, e *tracker.CallError) {
-	d := min(firstPause<<min(a.paused, 10), longestPause)
-	a.paused++
-	a.resume = a.cfg.Now().Add(tracker.Jitter(max(d, min(e.RetryAfter, longestPause))))
-	a.log.WarnContext(ctx, "calls for archive facts pause", "until", a.resume,
-		"operation", e.Operation, "outcome", string(e.Outcome), "status", e.Status, "answer", e.Text)
 }

@@ -12,37 +12,6 @@ import (
 	"mishap/tracker"
 )
 
-// CommentStore records comments that mishap sends by itself. All methods may return Unavailable.
-type CommentStore interface {
-	// BucketVersions returns the versions × releases table, newest version first.
-	BucketVersions(ctx context.Context, id crash.BucketID) ([]crash.VersionCount, error)
-	// UpdatePolicies returns which comments administrators have switched on, and for which packages.
-	UpdatePolicies(ctx context.Context) (crash.UpdatePolicies, error)
-	// UncommentedRegressions returns the regressions without a comment about the version seen
-	// again, with their status.
-	UncommentedRegressions(ctx context.Context) ([]crash.Bucket, error)
-	// NamedBugs returns the open bugs that were filed before the functions of their problem had
-	// names, without a comment about that.
-	NamedBugs(ctx context.Context) ([]crash.NamedBug, error)
-	// RepresentativeReport returns the report that stands for a problem, or NotFound.
-	RepresentativeReport(ctx context.Context, id crash.BucketID) (crash.StoredReport, error)
-	// QuietBugs returns the open bugs without a comment of kind UpdateQuiet since the last report.
-	QuietBugs(ctx context.Context) ([]crash.QuietBug, error)
-	// BucketsOfBug returns the problems of a bug and of its duplicates, most frequent first, or
-	// NotFound.
-	BucketsOfBug(ctx context.Context, number int64) ([]crash.Bucket, error)
-	// Judge adds the status to problems.
-	Judge(ctx context.Context, buckets ...*crash.Bucket) error
-	// PackageReported reports whether any problem of a package was reported after a UTC day.
-	PackageReported(ctx context.Context, pkg string, after time.Time) (bool, error)
-	// BeginComment records that a comment will be sent to a bug, about a version or a day. It
-	// returns false if one was sent before, or may have been.
-	BeginComment(ctx context.Context, number int64, kind crash.UpdateKind, about string, bucket crash.BucketID) (bool,
-		error)
-	// EndComment records the outcome of sending. It is empty if certainly nothing was sent.
-	EndComment(ctx context.Context, number int64, kind crash.UpdateKind, about, outcome, words string) error
-}
-
 const maxComments = 5
 
 type comment struct {

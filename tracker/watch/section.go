@@ -18,31 +18,6 @@ import (
 	"mishap/tracker"
 )
 
-// SectionStore stores the sections that mishap updates in the descriptions of bugs. All methods may
-// return Unavailable.
-type SectionStore interface {
-	// DueSections returns the bugs whose section is due to be considered, longest waiting first: open
-	// ones, and closed ones whose section was not updated since.
-	DueSections(ctx context.Context) ([]crash.DueSection, error)
-	// Sections returns the sections of bugs. It omits unknown bugs.
-	Sections(ctx context.Context, numbers []int64) ([]crash.BugSection, error)
-	// AddSection makes a section known. It changes nothing if it is.
-	AddSection(ctx context.Context, b crash.BugSection, again time.Duration) error
-	// DelaySection schedules the next look, with a problem if there is one.
-	DelaySection(ctx context.Context, b crash.BugSection, problem string, again time.Duration) error
-	// BeginSection records that a text is about to be sent, and returns the number of the attempt. It
-	// returns false if another instance has sent something since b was read.
-	BeginSection(ctx context.Context, b crash.BugSection, hash string, facts crash.SectionFacts,
-		again time.Duration) (attempt int64, ok bool, err error)
-	// SectionWritten records that the tracker has a text.
-	SectionWritten(ctx context.Context, b crash.BugSection, hash string, facts crash.SectionFacts,
-		again time.Duration) error
-	// CancelSection records that the text of the last BeginSection was certainly not written, and why.
-	CancelSection(ctx context.Context, b crash.BugSection, problem string, again time.Duration) error
-	// StopSection records that mishap no longer updates the section, until a person asks for it.
-	StopSection(ctx context.Context, b crash.BugSection, why crash.SectionStop) error
-}
-
 const (
 	maxSections   = 3  // changes of descriptions in one round, each of which mails the subscribers of the bug
 	maxConsidered = 50 // sections that are considered in one round
@@ -292,44 +267,21 @@ func (w *BugReader) endSection(ctx context.Context, b crash.BugSection, section 
 	return false, errors.Join(e, w.store.CancelSection(ctx, b, "", tracker.Jitter(w.opts.Retry)))
 }
 
-// metrics reads its values from the database, so that all instances report the same.
-type metrics struct {
-	store BugStore
-	now   func() time.Time
-	bugs  *prometheus.Desc
-	age   *prometheus.Desc
-}
-
-func newMetrics(store BugStore, now func() time.Time) *metrics {
-	return &metrics{
-		store: store, now: now,
-		bugs: prometheus.NewDesc("mishap_bugs",
-			"Bugs read from the tracker: all, those due, and those that cannot be read.", []string{"which"}, nil),
-		age: prometheus.NewDesc("mishap_bugs_oldest_state_seconds",
-			"Age of the oldest reading of a bug; 0 if there is none.", nil, nil),
+func newMetrics(store BugStore, now func() time.Time) *tracker.StoredMetrics {
+	bugs := prometheus.NewDesc("mishap_bugs",
+		"Bugs read from the tracker: all, those due, and those that cannot be read.", []string{"which"}, nil)
+	age := prometheus.NewDesc("mishap_bugs_oldest_state_seconds",
+		"Age of the oldest reading of a bug; 0 if there is none.", nil, nil)
+	read := func(ctx context.Context, send func(*prometheus.Desc, float64, ...string)) error {
+		totals, err := store.BugTotals(ctx)
+		if err != nil {
+			return err
+		}
+		send(bugs, float64(totals.Followed), "followed")
+		send(bugs, float64(totals.Due), "due")
+		send(bugs, float64(totals.Failing), "failing")
+		send(age, tracker.SecondsSince(totals.Oldest, now()))
+		return nil
 	}
-}
-
-func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
-	ch <- m.bugs
-	ch <- m.age
-}
-
-// Collect implements prometheus.Collector. It sends no values while the database is unavailable.
-func (m *metrics) Collect(ch chan<- prometheus.Metric) {
-	//nolint:forbidigo // the interface of the registry has no context
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-	defer cancel()
-	totals, err := m.store.BugTotals(ctx)
-	if err != nil {
-		return
-	}
-	for which, n := range map[string]int64{"followed": totals.Followed, "due": totals.Due, "failing": totals.Failing} {
-		ch <- prometheus.MustNewConstMetric(m.bugs, prometheus.GaugeValue, float64(n), which)
-	}
-	age := 0.0
-	if !totals.Oldest.IsZero() {
-		age = max(0, m.now().Sub(totals.Oldest).Seconds())
-	}
-	ch <- prometheus.MustNewConstMetric(m.age, prometheus.GaugeValue, age)
+	return &tracker.StoredMetrics{Gauges: []*prometheus.Desc{bugs, age}, Read: read}
 }
