@@ -4,21 +4,38 @@
 package mail
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"log/slog"
+	"net/mail"
+	"net/netip"
+	"net/textproto"
 	"net/url"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"text/template"
 	"time"
+	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
+	gomail "github.com/wneessen/go-mail"
+	"github.com/wneessen/go-mail/smtp"
 
 	"mishap/crash"
+	"mishap/crash/privacy"
 	"mishap/crash/span"
 )
 
@@ -342,4 +359,489 @@ func (m *Mailer) Confirmed(ctx context.Context, token string) (user int64, addre
 		return 0, "", errOldLink
 	}
 	return user, details[1], nil
+}
+
+func (m *Mailer) message(ctx context.Context, key []byte, mail crash.Mail, t texts) (*gomail.Msg, error) {
+	from, err := ParseFrom(m.config.From)
+	if err != nil {
+		return nil, fmt.Errorf("mail_from: %w", err)
+	}
+	to, err := ParseAddress(mail.Address)
+	if err != nil {
+		return nil, err
+	}
+	// go-mail would add its name and version as User-Agent and X-Mailer.
+	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent(), gomail.WithEncoding(gomail.EncodingQP))
+	msg.FromMailAddress(from)
+	if err := msg.To(to); err != nil {
+		return nil, err
+	}
+	msg.Subject(t.Subject)
+	msg.SetDateWithValue(mail.Created)
+	msg.SetMessageIDWithValue(m.messageID(key, mail))
+	msg.SetGenHeader("Auto-Submitted", "auto-generated")
+	if t.Unsubscribe != "" {
+		msg.SetGenHeaderPreformatted("List-Id", "mishap <notifications."+m.host+">")
+		msg.SetGenHeader("Precedence", "bulk")
+		msg.SetGenHeaderPreformatted("List-Unsubscribe", "<"+t.Unsubscribe+">")
+		msg.SetGenHeaderPreformatted("List-Unsubscribe-Post", "List-Unsubscribe=One-Click")
+	}
+	if t.Thread != "" {
+		msg.SetGenHeaderPreformatted("In-Reply-To", t.Thread)
+		msg.SetGenHeaderPreformatted("References", t.Thread)
+	}
+	var plain, html bytes.Buffer
+	if err := plainMail(t, &plain); err != nil {
+		return nil, err
+	}
+	if err := htmlMail(t).Render(ctx, &html); err != nil {
+		return nil, err
+	}
+	msg.SetBodyString(gomail.TypeTextPlain, plain.String())
+	msg.AddAlternativeString(gomail.TypeTextHTML, html.String())
+	return msg, nil
+}
+
+// messageID returns the Message-ID of a mail. It is the same whenever the mail is sent, so that a
+// second copy is recognised, and nobody can guess it.
+func (m *Mailer) messageID(key []byte, mail crash.Mail) string {
+	if mail.ID == 0 { // a test
+		return "test." + rand.Text() + "@" + m.host
+	}
+	id := strconv.FormatInt(mail.ID, 10)
+	return "mail." + id + "." + hex.EncodeToString(signature(key, "message", id)) + "@" + m.host
+}
+
+func (m *Mailer) thread(e crash.Event) string {
+	if e.Bucket == nil {
+		return ""
+	}
+	return "<problem." + e.Bucket.String() + "@" + m.host + ">"
+}
+
+var errAddress = crash.Errorf(crash.Invalid, "bad_mail_address",
+	"This is not a mail address. It should look like name@example.org, without a display name.")
+
+// ParseAddress checks a bare mail address that a person typed, and returns it without spaces around
+// it. It refuses quoted names and control characters, which could forge headers.
+func ParseAddress(typed string) (string, error) {
+	typed = strings.TrimSpace(typed)
+	parsed, err := mail.ParseAddress(typed)
+	if err != nil || parsed.Address != typed || len(typed) > 254 || strings.Count(typed, "@") != 1 ||
+		strings.Index(typed, "@") > 64 || !isPlain(typed) || strings.ContainsAny(typed, "\"()<>[]:;,\\ ") {
+		return "", errAddress
+	}
+	return typed, nil
+}
+
+// ParseFrom checks the address of the sender, which may have a display name.
+func ParseFrom(text string) (*mail.Address, error) {
+	parsed, err := mail.ParseAddress(text)
+	if err != nil || !isPlain(text) {
+		return nil, errAddress
+	}
+	if _, err := ParseAddress(parsed.Address); err != nil {
+		return nil, err
+	}
+	return parsed, nil
+}
+
+func isPlain(s string) bool {
+	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) < 0
+}
+
+type texts struct {
+	Subject     string
+	Heading     string
+	Lead        []string // paragraphs
+	Lines       []line
+	Link, Label string // the one address to open
+	Why         string
+	Settings    string // address of the settings; empty: none
+	Unsubscribe string // address; empty: this is not mail about events
+	Thread      string // reference of the problem; empty: none
+}
+
+type line struct {
+	Kind, Title, Facts, Link string
+}
+
+const maxLines = 20
+
+const maxTitle = 200 // runes of a title or a sentence
+
+func (m *Mailer) write(key []byte, mail crash.Mail, notices []crash.Notice) (texts, error) {
+	base := m.config.BaseURL
+	switch mail.Kind {
+	case crash.MailConfirm:
+		return texts{Subject: "Confirm your mail address", Heading: "Confirm your mail address",
+			Lead: []string{oneLine(mail.Name) + " wants to get notifications from " + base + " at this address.", "If that " +
+				"was not you, do nothing: without your confirmation this address gets no further mail."},
+			Link:  base + m.confirmPath(key, mail.User, mail.Address, mail.Created.Add(confirmFor)),
+			Label: "Confirm this address", Why: "You get this because somebody entered this address on the notifications " +
+				"page."}, nil
+	case crash.MailTest:
+		return texts{Subject: "Test mail from mishap", Heading: "Test mail from mishap",
+			Lead: []string{"Mail from " + base + " arrives here."},
+			Link: base + PathSettings, Label: "Your notifications", Why: "You get this because somebody pressed “Send a " +
+				"test mail”."}, nil
+	case crash.MailNotice, crash.MailSummary, crash.MailDigest:
+	}
+	if len(notices) == 0 {
+		return texts{}, fmt.Errorf("the events in mail %d have been deleted", mail.ID)
+	}
+	t := texts{Why: why(notices), Settings: base + PathSettings, Unsubscribe: base + unsubscribePath(key, mail.User)}
+	if mail.Kind == crash.MailNotice {
+		m.single(&t, notices[0].Event)
+	} else {
+		m.several(&t, mail, notices)
+	}
+	return t, nil
+}
+
+// single says what a mail about one event contains. The subject of all mails about a problem is the title
+// of its first event, so that mail programs that compare subjects show one thread.
+func (m *Mailer) single(t *texts, e crash.Event) {
+	title := clean(e.Heading())
+	t.Subject, t.Heading, t.Thread = clean(cmp.Or(e.Thread, e.Heading())), e.Kind.Label()+": "+title, m.thread(e)
+	if e.Bucket == nil {
+		t.Subject = t.Heading
+	}
+	if said := clean(e.Text); said != "" {
+		t.Lead = append(t.Lead, said)
+	}
+	if f := facts(e); f != "" {
+		t.Lead = append(t.Lead, f)
+	}
+	t.Link, t.Label = m.link(e), "Open it"
+}
+
+// several says what a summary or digest contains: the worst events first, and the count of the rest.
+func (m *Mailer) several(t *texts, mail crash.Mail, notices []crash.Notice) {
+	notices = slices.Clone(notices)
+	slices.SortStableFunc(notices, func(a, b crash.Notice) int {
+		return cmp.Or(cmp.Compare(crash.DigestRank(a.Event.Kind), crash.DigestRank(b.Event.Kind)),
+			cmp.Compare(b.Event.Machines, a.Event.Machines), cmp.Compare(a.ID, b.ID))
+	})
+	worst := notices[0].Event
+	n := int64(len(notices))
+	t.Heading = crash.Counted(n, "notification", "notifications")
+	if mail.Kind == crash.MailSummary {
+		t.Heading = crash.Counted(n, "more notification", "more notifications")
+		t.Lead = []string{"You have had " + crash.Counted(crash.MailsPerHour, "mail", "mails") + " within an hour. These " +
+			"notifications come as one mail."}
+	}
+	t.Subject = t.Heading + ": " + strings.ToLower(worst.Kind.Label()) + ": " + clean(worst.Heading())
+	for _, notice := range notices[:min(len(notices), maxLines)] {
+		e := notice.Event
+		t.Lines = append(t.Lines, line{e.Kind.Label(), clean(e.Heading()), facts(e), m.link(e)})
+	}
+	t.Link, t.Label = fmt.Sprintf("%s%s?mail=%d", m.config.BaseURL, PathInbox, mail.ID), "Open all of them"
+	if n > maxLines {
+		t.Label = crash.Counted((n - maxLines), "more, open all", "more, open all")
+	}
+}
+
+// link returns the address of the page on which to act on an event, else of the inbox.
+func (m *Mailer) link(e crash.Event) string { return m.config.BaseURL + cmp.Or(e.Path(), PathInbox) }
+
+func facts(e crash.Event) string {
+	parts := []string{strings.TrimSpace(clean(e.Package) + " " + clean(e.Version)), clean(string(e.Release))}
+	if e.Machines > 0 {
+		parts = append(parts, crash.Counted(e.Machines, "machine", "machines"))
+	}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
+}
+
+func why(notices []crash.Notice) string {
+	var reasons []string
+	for _, n := range notices {
+		if reason := clean(n.Reason); reason != "" && !slices.Contains(reasons, reason) {
+			reasons = append(reasons, reason)
+		}
+	}
+	return mailWhy(reasons)
+}
+
+// path is an absolute path, of which only the last part stays. Titles of problems can begin with
+// the path of a program.
+var path = regexp.MustCompile(`(^|[^\w/.:])(?:~|[A-Za-z]:)?((?:[/\\][\w.+@%~-]+)+)[/\\]?`)
+
+// clean removes private data, paths and line breaks from a text of an event.
+func clean(s string) string {
+	s = privacy.Redactor{}.Text(oneLine(s))
+	s = path.ReplaceAllStringFunc(s, func(m string) string {
+		parts := path.FindStringSubmatch(m)
+		return parts[1] + parts[2][strings.LastIndexAny(parts[2], `/\`)+1:]
+	})
+	if runes := []rune(s); len(runes) > maxTitle {
+		s = string(runes[:maxTitle-1]) + "…"
+	}
+	return s
+}
+
+// oneLine replaces control characters and line breaks by spaces, and removes hidden characters.
+func oneLine(s string) string {
+	return strings.Join(strings.Fields(crash.OneLine(strings.ToValidUTF8(s, "?"))), " ")
+}
+
+var plain = template.Must(template.New("plain").Parse(`{{.Heading}}
+{{range .Lead}}
+{{.}}
+{{end}}
+{{range .Lines}}* {{.Kind}}: {{.Title}}{{with .Facts}} ({{.}}){{end}} {{.Link}}
+{{end}}{{if .Lines}}
+{{end}}{{.Label}}: {{.Link}}
+
+-- 
+{{.Why}}
+{{with .Settings}}Change what you get: {{.}}
+{{end}}{{with .Unsubscribe}}Unsubscribe: {{.}}
+{{end}}`))
+
+func plainMail(t texts, w *bytes.Buffer) error { return plain.Execute(w, t) }
+
+func mailWhy(reasons []string) string {
+	const most = 3
+	switch n := len(reasons); {
+	case n == 0:
+		return "You get this because you have an account on this site."
+	case n > most:
+		reasons = append(append([]string{}, reasons[:most]...), "for "+crash.Counted(int64(n-most), "other reason",
+			"other reasons"))
+	}
+	return "You get this because " + crash.JoinAnd(reasons) + "."
+}
+
+// Relay is the SMTP server that accepts mail.
+type Relay struct {
+	host, user, password string
+	port                 int
+	implicit             bool // TLS from the start (smtps)
+	local                bool // on this machine
+	policy               gomail.TLSPolicy
+	roots                *x509.CertPool // that sign certificates of relays; nil: those of the machine
+}
+
+// TLSModes are the values of smtp_tls: TLS is required, is used if the relay offers it, or is off.
+var TLSModes = map[string]gomail.TLSPolicy{
+	"require": gomail.TLSMandatory, "opportunistic": gomail.TLSOpportunistic, "off": gomail.NoTLS,
+}
+
+// Errors of ParseRelay. Their texts contain no part of the address, which may hold a password.
+var (
+	errRelay      = errors.New("not an address such as smtps://user:password@relay.example.org")
+	errRelayPlain = errors.New(`expected "require" or "opportunistic" for a relay on another machine, got "off"`)
+	errRelayTLS   = errors.New(`expected "require" with an smtps address, which is always encrypted, got "off"`)
+)
+
+// ParseRelay parses the address of a relay, smtp://user:password@host:port or smtps://…, and a key
+// of TLSModes. Without a port it is 25, or 465 with smtps. TLS can be off only to this machine.
+func ParseRelay(address, mode string) (*Relay, error) {
+	u, err := url.Parse(address)
+	policy, known := TLSModes[mode]
+	if err != nil || !known || u.Scheme != "smtp" && u.Scheme != "smtps" || u.Hostname() == "" ||
+		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		return nil, errRelay
+	}
+	r := &Relay{host: u.Hostname(), user: u.User.Username(), implicit: u.Scheme == "smtps",
+		local:  isLoopback(u.Hostname()),
+		policy: policy, port: 25}
+	r.password, _ = u.User.Password()
+	if r.implicit {
+		r.port = 465
+	}
+	if text := u.Port(); text != "" {
+		if r.port, err = strconv.Atoi(text); err != nil || r.port < 1 || r.port > 65535 {
+			return nil, errRelay
+		}
+	}
+	switch {
+	case policy == gomail.NoTLS && r.implicit:
+		return nil, errRelayTLS
+	case policy == gomail.NoTLS && !r.local:
+		return nil, errRelayPlain
+	}
+	return r, nil
+}
+
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// Address returns the host and port of the relay, without secrets.
+func (r *Relay) Address() string { return r.host + ":" + strconv.Itoa(r.port) }
+
+// localMechanisms are the ways of signing in to a relay on this machine, also without encryption,
+// the best first.
+var localMechanisms = []gomail.SMTPAuthType{gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthSCRAMSHA1,
+	gomail.SMTPAuthCramMD5,
+	gomail.SMTPAuthPlainNoEnc, gomail.SMTPAuthLoginNoEnc}
+
+// client returns a client for one connection. helo is the name that it tells the relay: go-mail
+// would tell the name of this machine, which relays write into mails.
+func (r *Relay) client(helo string, timeout time.Duration) (*gomail.Client, error) {
+	options := []gomail.Option{
+		gomail.WithPort(r.port), gomail.WithTimeout(timeout), gomail.WithHELO(helo), gomail.WithoutNoop(),
+		gomail.WithoutRset(), gomail.WithTLSPolicy(r.policy),
+		gomail.WithTLSConfig(&tls.Config{ServerName: r.host, MinVersion: tls.VersionTLS12, RootCAs: r.roots}),
+	}
+	if r.implicit {
+		options = append(options, gomail.WithSSL())
+	}
+	if r.user != "" {
+		// Without encryption, SMTPAuthAutoDiscover accepts only mechanisms that do not send the password.
+		method := gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover)
+		if r.local && !r.implicit && r.policy != gomail.TLSMandatory {
+			method = gomail.WithOpportunisticSMTPAuth(localMechanisms...)
+		}
+		options = append(options, method, gomail.WithUsername(r.user), gomail.WithPassword(r.password))
+	}
+	return gomail.NewClient(r.host, options...)
+}
+
+// connection sends mails one after the other over one connection, which it opens when it needs it.
+type connection struct {
+	relay   *Relay
+	helo    string
+	timeout time.Duration // of one mail
+	client  *gomail.Client
+	open    *smtp.Client // nil: not connected
+}
+
+func (c *connection) connect(ctx context.Context) (err error) {
+	if c.open != nil {
+		return nil
+	}
+	if c.client, err = c.relay.client(c.helo, c.timeout); err != nil {
+		return err
+	}
+	c.open, err = c.client.DialToSMTPClientWithContext(ctx)
+	return err
+}
+
+// Check connects to the relay as for a mail, signs in if the address has a user, and sends nothing.
+// helo is the name that it tells the relay. encrypted reports whether the connection uses TLS.
+func (r *Relay) Check(ctx context.Context, helo string, timeout time.Duration) (encrypted bool, err error) {
+	c := &connection{relay: r, helo: helo, timeout: timeout}
+	if err := c.connect(ctx); err != nil {
+		return false, errors.New(replyOf(r.explain(err)))
+	}
+	_, err = c.open.GetTLSConnectionState()
+	c.close()
+	return err == nil, nil
+}
+
+func (c *connection) close() {
+	if c.open != nil {
+		_ = c.client.CloseWithSMTPClient(c.open) // the relay has answered about every mail
+		c.drop()
+	}
+}
+
+func (c *connection) drop() {
+	if c.open != nil {
+		_ = c.open.Close()
+		c.open = nil
+	}
+}
+
+type sending struct {
+	accepted  bool
+	permanent bool   // the relay will never accept it
+	lost      bool   // there is no connection any more, or never was
+	reply     string // of the relay, or why there was none
+}
+
+func (s sending) failure() error {
+	switch {
+	case s.accepted:
+		return nil
+	case s.lost:
+		return errNoConnection
+	}
+	return errNotAccepted
+}
+
+var (
+	errNoConnection = &crash.Error{Kind: crash.Unavailable, Code: "no_connection"}
+	errNotAccepted  = &crash.Error{Kind: crash.Refused, Code: "not_accepted"}
+)
+
+func (c *connection) send(ctx context.Context, message *gomail.Msg) sending {
+	if err := c.connect(ctx); err != nil {
+		return sending{lost: true, reply: replyOf(fmt.Errorf("connecting to %s: %w", c.relay.Address(),
+			c.relay.explain(err)))}
+	}
+	err := c.client.SendWithSMTPClient(c.open, message)
+	if message.IsDelivered() { // go-mail also returns errors that come after the relay has accepted a mail
+		if err != nil {
+			c.drop()
+		}
+		return sending{accepted: true, reply: strings.TrimSpace(message.ServerResponse())}
+	}
+	out := sending{reply: replyOf(err)}
+	refusal, ok := errors.AsType[*gomail.SendError](err)
+	if !ok || refusal.ErrorCode() == 0 || refusal.ErrorCode() == 421 {
+		out.lost = true
+		c.drop()
+	}
+	// A time-out is not temporary for IsTemp, so that only replies of the relay count as refusals.
+	out.permanent = ok && !refusal.IsTemp() && refusal.ErrorCode() >= 500
+	return out
+}
+
+// explain adds to an error of a connection what to do about it, if that is known.
+func (r *Relay) explain(err error) error {
+	var advice string
+	text := err.Error()
+	name, wrongName := errors.AsType[x509.HostnameError](err)
+	invalid, isInvalid := errors.AsType[x509.CertificateInvalidError](err)
+	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
+	_, notTLS := errors.AsType[tls.RecordHeaderError](err)
+	refusal, refused := errors.AsType[*textproto.Error](err)
+	switch {
+	case wrongName && name.Certificate != nil:
+		advice = "The certificate belongs to another name. Put a name of the certificate into smtp_url."
+	case isInvalid && invalid.Reason == x509.Expired:
+		advice = "The certificate is not valid at this time. Renew it, or correct the clock of this machine."
+	case unknown:
+		advice = "No authority that this machine trusts has signed the certificate. SSL_CERT_FILE can add one."
+	case notTLS:
+		advice = "The relay does not speak TLS from the start on this port. Use smtp:// instead of smtps:// in smtp_url."
+	case strings.Contains(text, "does not support STARTTLS"):
+		return errors.New("the relay does not offer STARTTLS, so nothing was sent. Use smtps:// if it has a port for that, " +
+			`or smtp_tls = "opportunistic" to send mail without encryption`)
+	case errors.Is(err, gomail.ErrNoSupportedAuthDiscovered):
+		return errors.New("the relay offers no way of signing in that is safe on this connection, so the password was " +
+			"not sent. Encrypt the connection: smtps:// in smtp_url, or smtp_tls = \"require\"")
+	case strings.Contains(text, "does not support SMTP AUTH"):
+		return errors.New("the relay does not offer to sign in on this connection. Remove the user from smtp_url, or use " +
+			"another port of the relay")
+	case refused && refusal.Code == 535:
+		advice = "The relay rejects the user or the password of smtp_url."
+	}
+	if advice == "" {
+		return err
+	}
+	return fmt.Errorf("%w. %s", err, advice)
+}
+
+// quotedReply is a reply in an error: go-mail quotes its text.
+var quotedReply = regexp.MustCompile(`\b([245]\d\d) ("(?:[^"\\]|\\.)*")`)
+
+// replyOf returns the words of the relay in an error, or what went wrong, as one short line.
+func replyOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	reply, _, _ := strings.Cut(err.Error(), ", affected ")
+	reply = quotedReply.ReplaceAllStringFunc(reply, func(m string) string {
+		if text, err := strconv.Unquote(m[4:]); err == nil {
+			return m[:4] + text
+		}
+		return m
+	})
+	return crash.Truncate(oneLine(reply), 500)
 }

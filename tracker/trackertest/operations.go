@@ -1,8 +1,12 @@
 package trackertest
 
 import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"html/template"
 	"mime"
 	"net/http"
 	"net/url"
@@ -10,7 +14,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
+
+	"mishap/crash"
 )
 
 var (
@@ -274,4 +281,476 @@ func (s *Server) sourcePackage(c *call) response {
 		return bare(nil)
 	}
 	return object(c.target([]string{distribution, "+source", name}))
+}
+
+func bare(v any) response {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return text(500, "TypeError")
+	}
+	return text(200, string(b)).with("Content-Type", "application/json")
+}
+
+func object(entry map[string]any) response {
+	entry["http_etag"] = etag(entry)
+	return bare(entry).with("ETag", etag(entry))
+}
+
+// etag returns an entity tag of the attributes that PATCH can change, which is what If-Match compares.
+func etag(entry map[string]any) string {
+	b, _ := json.Marshal([]any{entry["title"], entry["description"], entry["tags"], entry["information_type"]})
+	return fmt.Sprintf(`"practice-%x"`, sha256.Sum256(b))
+}
+
+func (s *Server) list(c *call, all []any) response {
+	const maxPage = 300
+	size, start := s.opts.PageSize, 0
+	if v := c.query.Get("ws.size"); v != "" {
+		size, _ = strconv.Atoi(v) // the next line refuses invalid text
+	}
+	if size < 1 || size > maxPage {
+		return text(400, fmt.Sprintf(`Maximum for "ws.size" parameter is %d.`, maxPage))
+	}
+	if v, err := strconv.Atoi(c.query.Get("ws.start")); err == nil {
+		start = max(v, 0)
+	}
+	end := min(start+size, len(all))
+	page := map[string]any{"start": start, "entries": slices.Concat([]any{}, all[min(start, end):end])} // not null
+	if end < len(all) {
+		page["next_collection_link"] = c.address("ws.size", strconv.Itoa(size), "memo", strconv.Itoa(end),
+			"ws.start", strconv.Itoa(end))
+	}
+	return bare(page)
+}
+
+// address returns the address of the request with some parameters changed, given as names and
+// values.
+func (c *call) address(change ...string) string {
+	q := url.Values{}
+	for name, values := range c.query {
+		q[name] = values
+	}
+	for i := 0; i < len(change); i += 2 {
+		q.Set(change[i], change[i+1])
+	}
+	return c.origin + c.r.URL.EscapedPath() + "?" + q.Encode()
+}
+
+func (c *call) entry(kind, path string) map[string]any {
+	return map[string]any{
+		"self_link": c.root() + path, "web_link": c.origin + path, "resource_type_link": c.root() + "/#" + kind,
+	}
+}
+
+func (c *call) linkOr(path, name string) any {
+	if name == "" {
+		return nil
+	}
+	return c.root() + path + name
+}
+
+func isoTime(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000000+00:00")
+}
+
+func (b *Bug) path() string { return fmt.Sprintf("/bugs/%d", b.Number) }
+
+func (b *Bug) json(c *call) map[string]any {
+	e := c.entry("bug", b.path())
+	e["id"], e["title"], e["description"], e["name"] = b.Number, b.Title, b.Description, nil
+	e["tags"] = slices.Concat([]string{}, b.Tags) // not null
+	e["information_type"], e["private"] = b.InformationType, b.private()
+	e["security_related"] = strings.HasSuffix(b.InformationType, "Security")
+	e["owner_link"], e["duplicate_of_link"] = c.root()+"/~"+b.Reporter, nil
+	if b.DuplicateOf != 0 {
+		e["duplicate_of_link"] = fmt.Sprintf("%s/bugs/%d", c.root(), b.DuplicateOf)
+	}
+	e["date_created"], e["date_last_updated"] = isoTime(b.Created), isoTime(b.updated())
+	e["message_count"] = 1 + len(b.Messages)
+	for _, name := range []string{"bug_tasks", "messages", "subscriptions"} {
+		e[name+"_collection_link"] = c.root() + b.path() + "/" + name
+	}
+	return e
+}
+
+// taskPath returns the path of the target of a task. Task 0 is that of the bug's target, the others
+// are those of series.
+func (b *Bug) taskPath(task int) string {
+	path := "/" + b.Distribution
+	if task > 0 {
+		path += "/" + b.Series[task-1].Series
+	}
+	if b.Package != "" {
+		path += "/+source/" + escapePath(b.Package)
+	}
+	return path
+}
+
+func (b *Bug) task(c *call, task int) map[string]any {
+	name, status, closed := displayName(b.Distribution), b.Status, b.Closed
+	if task > 0 {
+		series := b.Series[task-1]
+		name, status, closed = name+" "+displayName(series.Series), series.Status, series.Closed
+	}
+	if b.Package != "" {
+		name = b.Package + " (" + name + ")"
+	}
+	e := c.entry("bug_task", fmt.Sprintf("%s/+bug/%d", b.taskPath(task), b.Number))
+	e["title"] = fmt.Sprintf("Bug #%d in %s: \"%s\"", b.Number, name, b.Title)
+	e["bug_link"], e["target_link"] = c.root()+b.path(), c.root()+b.taskPath(task)
+	e["bug_target_name"], e["bug_target_display_name"] = name, name
+	e["status"], e["importance"] = status, cmp.Or(b.Importance, "Undecided")
+	e["is_complete"] = slices.Contains(complete, status)
+	e["owner_link"], e["assignee_link"] = c.root()+"/~"+b.Reporter, c.linkOr("/~", b.Assignee)
+	e["milestone_link"] = c.linkOr("/"+b.Distribution+"/+milestone/", b.Milestone)
+	e["date_created"], e["date_closed"], e["date_fix_released"] = isoTime(b.Created), isoTime(closed), nil
+	if status == "Fix Released" {
+		e["date_fix_released"] = isoTime(closed)
+	}
+	return e
+}
+
+// message returns the nth message of a bug. Message 0 is the description.
+func (b *Bug) message(c *call, n int) map[string]any {
+	m := Message{Owner: b.Reporter, Content: b.Description, Created: b.Created}
+	if n > 0 {
+		m = b.Messages[n-1]
+	}
+	e := c.entry("message", b.commentPath(n))
+	e["owner_link"], e["content"], e["date_created"] = c.root()+"/~"+m.Owner, m.Content, isoTime(m.Created)
+	e["subject"], e["parent_link"] = "Re: "+b.Title, nil
+	return e
+}
+
+func (b *Bug) commentPath(n int) string {
+	return fmt.Sprintf("%s/+bug/%d/comments/%d", b.taskPath(0), b.Number, n)
+}
+
+func (b *Bug) subscription(c *call, person, by string) map[string]any {
+	e := c.entry("bug_subscription", b.path()+"/+subscription/"+person)
+	delete(e, "web_link")
+	e["bug_link"], e["date_created"] = c.root()+b.path(), isoTime(b.Created)
+	e["person_link"], e["subscribed_by_link"] = c.root()+"/~"+person, c.root()+"/~"+by
+	e["bug_notification_level"] = "Discussion"
+	return e
+}
+
+func (c *call) personEntry(name string) map[string]any {
+	e := c.entry("person", "/~"+name)
+	e["name"], e["display_name"], e["is_team"], e["is_valid"] = name, name, false, true
+	return e
+}
+
+// target returns a distribution, or a package at the path DISTRIBUTION/+source/PACKAGE.
+func (c *call) target(path []string) map[string]any {
+	self, title := "/"+path[0], displayName(path[0])
+	if len(path) == 1 {
+		e := c.entry("distribution", self)
+		e["name"], e["display_name"], e["title"] = path[0], title, title
+		e["main_archive_link"] = c.root() + archivePath
+		return e
+	}
+	e := c.entry("distribution_source_package", self+"/+source/"+escapePath(path[2]))
+	e["name"], e["display_name"], e["title"] = path[2], path[2]+" in "+title, path[2]+" package in "+title
+	e["distribution_link"] = c.root() + self
+	return e
+}
+
+func displayName(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
+
+func htmlPage(t *template.Template, data any) response {
+	var b bytes.Buffer
+	if err := t.Execute(&b, data); err != nil {
+		return text(500, "error in a page of the practice tracker")
+	}
+	return text(200, b.String()).with("Content-Type", "text/html;charset=utf-8").with("Content-Security-Policy",
+		"default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+}
+
+func (s *Server) page(c *call) response {
+	switch c.r.URL.Path {
+	case "/":
+		return htmlPage(indexTemplate, s.state.Bugs)
+	case "/+style.css":
+		return text(200, style).with("Content-Type", "text/css;charset=utf-8")
+	}
+	var bug *Bug
+	if n := len(c.parts); n > 1 && (c.parts[n-2] == "+bug" || n == 2 && c.parts[0] == "bugs") {
+		number, _ := strconv.ParseInt(c.parts[n-1], 10, 64) // 0 is not a bug
+		bug = s.state.bug(number)
+	}
+	switch {
+	case bug == nil:
+		return text(404, "Lost something? There is no such page on this tracker.")
+	case c.r.Method == http.MethodPost:
+		if wrong := s.edit(bug, c.form); wrong != "" {
+			return text(400, wrong)
+		}
+		return text(303, "").with("Location", c.r.URL.EscapedPath())
+	}
+	return htmlPage(bugTemplate, bugPage{bug, statuses})
+}
+
+func (s *Server) edit(b *Bug, form url.Values) (wrong string) {
+	status := form.Get("status")
+	if status != "" && !slices.Contains(statuses, status) {
+		return fmt.Sprintf("status: Invalid value %q.", status)
+	}
+	s.change(b, func(b *Bug) {
+		if status != "" {
+			b.Status = status
+		}
+		if version := form.Get("fixed_in"); version != "" {
+			b.Janitor(version, "noble")
+		}
+		if comment := form.Get("comment"); comment != "" {
+			b.Messages = append(b.Messages, Message{Owner: s.opts.Person, Content: comment})
+		}
+	})
+	return ""
+}
+
+type bugPage struct {
+	*Bug
+	Statuses []string
+}
+
+// authorizePage is the data of the page on which a person decides: either a message or the levels.
+type authorizePage struct {
+	Token, Person, Consumer, Message string
+	Levels                           []level
+}
+
+const (
+	pageTop = `<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>Practice tracker</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="stylesheet" href="/+style.css"></head><body>
+<header><a href="/">Practice tracker</a> – nothing here is real, and nobody gets mail</header><main>`
+	pageBottom = `</main></body></html>
+`
+	style = `body { font: 16px/1.5 sans-serif; max-width: 60rem; margin: 0 auto; padding: 1rem; color: #222; background: #fff }
+header { border-bottom: 1px solid #ccc; padding-bottom: .5rem; color: #555 }
+pre { background: #f4f4f4; padding: 1rem; overflow: auto; white-space: pre-wrap }
+dt { font-weight: bold } button { font: inherit; padding: .4rem .8rem }
+td, th { text-align: left; padding: .2rem 1rem .2rem 0; vertical-align: top }
+`
+)
+
+var (
+	authorizeTemplate = template.Must(template.New("authorize").Parse(pageTop + `
+<h1>Authorize application to access Launchpad on your behalf</h1>
+{{if .Message}}<p>{{.Message}}</p>{{else}}
+<p>The application identified as <b>{{.Consumer}}</b> wants to act for you.
+To file bugs it needs "Change Non-Private Data".</p>
+<form method="post" action="/+authorize-token">
+<p><label>You are <input name="person" value="{{.Person}}" maxlength="100" autocomplete="off"></label></p>
+<input type="hidden" name="oauth_token" value="{{.Token}}">
+{{range .Levels}}<p><button type="submit" name="field.actions.{{.Value}}" value="{{.Title}}">{{.Title}}</button></p>
+{{end}}</form>{{end}}
+` + pageBottom))
+	indexTemplate = template.Must(template.New("index").Parse(pageTop + `
+<h1>Bugs</h1>
+{{if .}}<table><tr><th>Number</th><th>Title</th><th>Package</th><th>Reporter</th></tr>
+{{range .}}<tr><td><a href="/bugs/{{.Number}}">{{.Number}}</a></td><td>{{.Title}}</td>
+<td>{{.Package}}</td><td>{{.Reporter}}</td></tr>
+{{end}}</table>{{else}}<p>No bugs have been filed yet.</p>{{end}}
+` + pageBottom))
+	bugTemplate = template.Must(template.New("bug").Parse(pageTop + `
+<h1>Bug #{{.Number}}: {{.Title}}</h1>
+<dl>
+<dt>Reported by</dt><dd>{{.Reporter}}, <time>{{.Created.Format "2006-01-02 15:04:05 UTC"}}</time></dd>
+<dt>Affects</dt><dd>{{if .Package}}{{.Package}} ({{.Distribution}}){{else}}{{.Distribution}}{{end}}: {{.Status}}</dd>
+{{range .Series}}<dt>In {{.Series}}</dt><dd>{{.Status}}</dd>{{end}}
+<dt>Importance</dt><dd>{{or .Importance "Undecided"}}</dd>
+<dt>Information type</dt><dd>{{.InformationType}}</dd>
+<dt>Tags</dt><dd>{{range .Tags}}{{.}} {{else}}none{{end}}</dd>
+<dt>Subscribers</dt><dd>{{range .Subscribers}}{{.}} {{end}}</dd>
+{{with .DuplicateOf}}<dt>Duplicate of</dt><dd><a href="/bugs/{{.}}">{{.}}</a></dd>{{end}}
+</dl>
+<h2>Bug description</h2>
+<pre>{{.Description}}</pre>
+{{range .Messages}}<h2>{{.Owner}}, <time>{{.Created.Format "2006-01-02 15:04:05 UTC"}}</time></h2>
+<pre>{{.Content}}</pre>
+{{end}}<h2>Change</h2>
+<form method="post">
+{{$b := .}}<p><label>Status <select name="status">
+{{range .Statuses}}<option{{if eq . $b.Status}} selected{{end}}>{{.}}</option>{{end}}</select></label></p>
+{{if .Package}}<p><label>Fixed by an upload of version <input name="fixed_in"></label>
+(closes the bug with the message that names the version)</p>
+{{end}}<p><label>Comment<br><textarea name="comment" rows="3" cols="60"></textarea></label></p>
+<p><button>Save</button></p>
+</form>
+` + pageBottom))
+)
+
+type query struct {
+	target     []string // nil: all bugs
+	statuses   []string
+	reporter   string
+	since      time.Time
+	modified   time.Time
+	duplicates bool // include duplicates
+	words      []string
+	order      string
+	token      *accessToken
+}
+
+func (c *call) readQuery(p *params, token *accessToken) query {
+	q := query{token: token, statuses: openStatuses, order: "id",
+		duplicates: p.Get("omit_duplicates") == "false"}
+	if c.parts[0] != "bugs" {
+		q.target = c.parts
+	}
+	if p.Has("status") {
+		q.statuses = p.list("status")
+		for _, status := range q.statuses {
+			p.choice("status", status, statuses)
+		}
+	}
+	if p.Has("bug_reporter") {
+		q.reporter = p.person(c, "bug_reporter")
+	}
+	if p.Has("created_since") {
+		q.since = p.time("created_since")
+	}
+	if p.Has("modified_since") {
+		q.modified = p.time("modified_since")
+	}
+	if p.Has("search_text") {
+		q.words = strings.Fields(strings.ToLower(p.text("search_text")))
+	}
+	if p.Has("order_by") {
+		q.order = p.list("order_by")[0]
+	}
+	return q
+}
+
+func (q query) matches(b *Bug) bool {
+	switch {
+	case q.target != nil && (b.Distribution != q.target[0] || len(q.target) == 3 && b.Package != q.target[2]),
+		!q.token.sees(b),
+		!slices.Contains(q.statuses, b.Status),
+		b.DuplicateOf != 0 && !q.duplicates,
+		q.reporter != "" && b.Reporter != q.reporter,
+		!q.since.IsZero() && !b.Created.After(q.since),
+		!q.modified.IsZero() && !b.updated().After(q.modified):
+		return false
+	}
+	text := strings.ToLower(b.Title + " " + b.Description)
+	return !slices.ContainsFunc(q.words, func(word string) bool { return !strings.Contains(text, word) })
+}
+
+func (s *Server) search(c *call, token *accessToken) response {
+	if c.parts[0] != "bugs" && !s.exists(c.parts) {
+		return notFound(c.parts[len(c.parts)-1])
+	}
+	p := &params{Values: c.query}
+	q := c.readQuery(p, token)
+	order, newestFirst := strings.CutPrefix(q.order, "-")
+	if order != "id" && order != "datecreated" {
+		p.refuse("order_by", "practice: cannot order by %s", q.order)
+	}
+	if p.wrong != nil {
+		return p.refusal()
+	}
+	var found []*Bug
+	for _, b := range s.state.Bugs {
+		if q.matches(b) {
+			found = append(found, b)
+		}
+	}
+	if newestFirst {
+		slices.Reverse(found)
+	}
+	entries := make([]any, len(found))
+	for i, b := range found {
+		entries[i] = b.task(c, 0)
+	}
+	return s.list(c, entries)
+}
+
+// Archive is what the distribution has published, with package sets and subscriptions.
+type Archive struct {
+	Sources       map[string][]crash.Publication // by source package: what is published now
+	Superseded    map[string][]crash.Publication // what was published in the past
+	Binaries      map[string][]crash.Publication // by binary package
+	Sets          map[string][]string            // by codename, slash, name: source packages
+	Subscriptions map[string][]string            // by person or team: source packages
+}
+
+// archivePath is the path of the main archive.
+const archivePath = "/" + distribution + "/+archive/primary"
+
+// archive answers operations on the archive, package sets and subscriptions, which are public.
+func (s *Server) archive(c *call) response {
+	var a Archive
+	if s.opts.Archive != nil {
+		a = *s.opts.Archive
+	}
+	p, path := &params{Values: c.query}, strings.Join(c.parts, "/")
+	list := []any{}
+	switch {
+	case c.name == "getSourcesIncluded":
+		set, ok := a.Sets[strings.TrimPrefix(path, "package-sets/"+distribution+"/")]
+		if !ok {
+			return notFound(path)
+		}
+		return bare(set)
+	case c.name == "getBugSubscriberPackages":
+		packages, ok := a.Subscriptions[strings.TrimPrefix(path, "~")]
+		if !ok {
+			return notFound(path)
+		}
+		for _, pkg := range packages {
+			list = append(list, c.target([]string{distribution, "+source", pkg}))
+		}
+		return s.list(c, list)
+	case "/"+path != archivePath:
+		return notFound(path)
+	case c.name == "getPublishedBinaries":
+		name := p.text("binary_name")
+		for _, pub := range a.Binaries[name] {
+			list = append(list, c.publishedBinary(name, pub))
+		}
+	default:
+		name, version := p.text("source_name"), ""
+		if p.Has("version") {
+			version = p.text("version")
+		}
+		published := a.Sources[name]
+		if !p.Has("status") {
+			published = slices.Concat(published, a.Superseded[name])
+		}
+		if s.opts.Archive == nil && version != "" {
+			published = []crash.Publication{{Series: "noble", Pocket: "Updates", Version: version}}
+		}
+		for _, pub := range published {
+			if version == "" || pub.Version == version {
+				list = append(list, c.publishedSource(name, pub))
+			}
+		}
+	}
+	if p.wrong != nil {
+		return p.refusal()
+	}
+	return s.list(c, list)
+}
+
+func (c *call) publishedSource(name string, pub crash.Publication) map[string]any {
+	e := c.entry("source_package_publishing_history", archivePath+"/+sourcepub/1")
+	e["source_package_name"], e["source_package_version"], e["pocket"] = name, pub.Version, pub.Pocket
+	e["distro_series_link"] = c.root() + "/" + distribution + "/" + pub.Series
+	return e
+}
+
+func (c *call) publishedBinary(name string, pub crash.Publication) map[string]any {
+	e := c.entry("binary_package_publishing_history", archivePath+"/+binarypub/1")
+	e["binary_package_name"], e["binary_package_version"], e["pocket"] = name, pub.Version, pub.Pocket
+	e["source_package_name"], e["status"] = pub.Source, "Published"
+	e["distro_arch_series_link"] = c.root() + "/" + distribution + "/" + pub.Series + "/" + pub.Architecture
+	return e
 }
