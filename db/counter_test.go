@@ -263,19 +263,19 @@ func untilCounted(t *testing.T, s *db.Store, rec crash.Record, reports int64) {
 // smaller ones. The instance that stored them does so, or another one that finds them as orphans.
 func TestCountingTooSlow(t *testing.T) {
 	t.Parallel()
-	const reports = 100 // take two seconds in one round
+	const reports = 50 // take a second in one round
 	for _, who := range []string{"own", "orphans"} {
 		t.Run(who, func(t *testing.T) {
 			t.Parallel()
 			url := dbtest.URL(t)
 			s := dbtest.Open(t, url)
 			dbtest.Must(dbtest.Connect(t, url).Exec(t.Context(), slowCounting))(t)
-			s.SetRoundTimeout(time.Second)
+			s.SetRoundTimeout(time.Second / 2)
 			counting := s
 			if who == "orphans" {
 				s.SetRoundTimeout(time.Nanosecond) // this instance cannot count anything before it closes
 				counting = dbtest.Open(t, url)
-				counting.SetRoundTimeout(time.Second)
+				counting.SetRoundTimeout(time.Second / 2)
 			}
 			rec := storeUncounted(t, url, s, reports)
 			untilCounted(t, counting, rec, reports)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/grouping"
 	"mishap/db"
 	"mishap/db/dbtest"
@@ -253,7 +254,7 @@ func (d *desk) checkPlaces(t *testing.T) {
 // again, and finally undoes all decisions.
 func TestDecisions(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(6) {
+	for seed := range uint64(checktest.Rounds(2, 40)) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			url := dbtest.URL(t)

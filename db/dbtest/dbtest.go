@@ -17,6 +17,7 @@ import (
 	"log/slog"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -107,6 +108,7 @@ func create(t testing.TB, sql string) string {
 		t.Fatalf("create test database: %v", err)
 	}
 	t.Cleanup(func() {
+		disconnect(h.urlOf(name))
 		// t.Context() has been cancelled.
 		if _, err := h.admin.Exec(context.Background(), strings.Replace(sqlDrop, "%s", quote(name), 1)); err != nil {
 			t.Errorf("drop test database: %v", err)
@@ -151,13 +153,46 @@ func Counted(t testing.TB, s *db.Store) {
 // versions of mishap, or accidents, leave behind.
 func Exec(t testing.TB, url, sql string, args ...any) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatalf("connect to the test database: %v", err)
+	beside(t, url, func(conn *pgx.Conn) {
+		if _, err := conn.Exec(t.Context(), sql, args...); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	})
+}
+
+// side has a connection for each database, because PostgreSQL spends about 10 ms on each new one.
+var side struct {
+	sync.Mutex
+	conns map[string]*pgx.Conn
+}
+
+// beside calls do with a connection that no store uses. It makes one if there is none that works.
+func beside(t testing.TB, url string, do func(*pgx.Conn)) {
+	t.Helper()
+	side.Lock()
+	conn := side.conns[url]
+	delete(side.conns, url)
+	side.Unlock()
+	if conn == nil || conn.Ping(t.Context()) != nil {
+		conn = Must(pgx.Connect(t.Context(), url))(t)
 	}
-	defer func() { _ = conn.Close(t.Context()) }()
-	if _, err := conn.Exec(t.Context(), sql, args...); err != nil {
-		t.Fatalf("%s: %v", sql, err)
+	do(conn)
+	disconnect(url) // another test may have connected meanwhile
+	side.Lock()
+	defer side.Unlock()
+	if side.conns == nil {
+		side.conns = map[string]*pgx.Conn{}
+	}
+	side.conns[url] = conn
+}
+
+// disconnect closes the connection of [beside] to a database, if there is one.
+func disconnect(url string) {
+	side.Lock()
+	defer side.Unlock()
+	if conn := side.conns[url]; conn != nil {
+		_ = conn.Close(context.Background())
+		delete(side.conns, url)
 	}
 }
 
@@ -226,20 +261,17 @@ func Connect(t testing.TB, url string) *pgx.Conn {
 // Lines returns the rows of a query for two texts as a map.
 func Lines(t testing.TB, url, sql string) map[string]string {
 	t.Helper()
-	conn := Connect(t, url)
-	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
-	rows, err := conn.Query(t.Context(), sql)
-	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
 	found := map[string]string{}
-	var key, value string
-	if _, err := pgx.ForEachRow(rows, []any{&key, &value}, func() error {
-		found[key] = value
-		return nil
-	}); err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
+	beside(t, url, func(conn *pgx.Conn) {
+		rows, _ := conn.Query(t.Context(), sql) // ForEachRow returns its error
+		var key, value string
+		if _, err := pgx.ForEachRow(rows, []any{&key, &value}, func() error {
+			found[key] = value
+			return nil
+		}); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	})
 	return found
 }
 

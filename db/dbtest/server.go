@@ -120,6 +120,7 @@ func Copy(t testing.TB, address string) (restore func()) {
 		t.Fatal(err)
 	}
 	name := strings.TrimPrefix(u.Path, "/")
+	disconnect(address)
 	run := func(ctx context.Context, sql, to, from string) {
 		t.Helper()
 		sql = strings.Replace(strings.Replace(sql, "%s", quote(to), 1), "%s", quote(from), 1)
