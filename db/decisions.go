@@ -14,7 +14,6 @@ import (
 	"mishap/crash/grouping"
 	"mishap/crash/index"
 	"mishap/crash/stats"
-	"mishap/db/reader"
 )
 
 // sqlNextRound takes the lock that counting rounds take, and returns a new round number. Rows that
@@ -52,7 +51,7 @@ func (s *Decisions) InRound(ctx context.Context, do func(tx pgx.Tx) error) error
 
 // countAll counts all reports stored before the call. It ignores those that arrive meanwhile.
 func (d *deciding) countAll(ctx context.Context) error {
-	return reader.Bare(ctx, d, func() error { return d.countStored(ctx) })
+	return bare(ctx, d, func() error { return d.countStored(ctx) })
 }
 
 func (d *deciding) countStored(ctx context.Context) error {

@@ -15,7 +15,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/index"
 	"mishap/crash/stats"
-	"mishap/db/reader"
 )
 
 // IndexDays is how many days of daily counts the index holds: the longest period that lists offer,
@@ -120,7 +119,7 @@ func (s *Store) wholeIndex(ctx context.Context) (*index.Index, revision, error) 
 	if err != nil {
 		return nil, now, fmt.Errorf("index: %w", err)
 	}
-	ctx = reader.Everything(ctx)
+	ctx = Everything(ctx)
 	l, err := s.currentIndex(ctx, now.stamp)
 	if err != nil {
 		return nil, now, fmt.Errorf("index: %w", err)
@@ -137,7 +136,7 @@ func (s *Store) currentIndex(ctx context.Context, at stamp) (*loadedIndex, error
 		return nil, err
 	}
 	defer func() { <-s.indexCache.updating }()
-	if err := s.indexCache.update(reader.Everything(ctx), s); err != nil {
+	if err := s.indexCache.update(Everything(ctx), s); err != nil {
 		return nil, Classify(err)
 	}
 	return s.indexCache.loaded.Load(), nil
@@ -474,7 +473,7 @@ func (s *Store) judge(ctx context.Context, b *index.Index, now revision, maxAge 
 	if old.current(b, now, s.Now(), maxAge) {
 		return nil
 	}
-	ctx = reader.Everything(ctx)
+	ctx = Everything(ctx)
 	next := &statuses{ix: b, revision: now, at: time.Now(), day: utcDay(s.Now())}
 	if err := s.readPublic(ctx, next); err != nil {
 		return err
@@ -493,7 +492,7 @@ func (s *Store) judge(ctx context.Context, b *index.Index, now revision, maxAge 
 // readPublic reads what states depend on besides the problem itself. Everyone sees the same states,
 // so versions and reports of embargoed problems do not count for others.
 func (s *Store) readPublic(ctx context.Context, st *statuses) (err error) {
-	ctx = reader.AsVisitor(ctx)
+	ctx = AsVisitor(ctx)
 	if st.inUse, err = s.versionsInUse(ctx); err != nil {
 		return err
 	}

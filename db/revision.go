@@ -13,7 +13,6 @@ import (
 	"mishap/crash"
 	"mishap/crash/cache"
 	"mishap/crash/index"
-	"mishap/db/reader"
 )
 
 // serverID identifies a database: by the start time of its server and the oid of the database.
@@ -97,8 +96,8 @@ func (s *rowCache[K, V]) add(server serverID, rows map[K]V) {
 
 const (
 	sqlRevision = `
-		select c.round, concat_ws('.', n.rows, n.ids), ` + serverIDColumns + `, ` + reader.Columns + `
-		from counting as c, ` + reader.Table +
+		select c.round, concat_ws('.', n.rows, n.ids), ` + serverIDColumns + `, ` + embargoedColumns + `
+		from counting as c, ` + embargoedTable +
 		` as e, (select count(*) as rows, coalesce(sum(id), 0) as ids from changes) as n`
 	// sqlDeleteOldChanges keeps changes for an hour, because no transaction takes longer to become
 	// visible.
@@ -122,14 +121,14 @@ func (s *Store) revision(ctx context.Context) (revision, error) {
 	}
 	if !seen.known {
 		columns := append([]any{&seen.round, &seen.changes}, seen.server.columns()...)
-		err := s.Pool.QueryRow(reader.Everything(ctx), sqlRevision).Scan(append(columns, &seen.embargoed.Buckets,
+		err := s.Pool.QueryRow(Everything(ctx), sqlRevision).Scan(append(columns, &seen.embargoed.Buckets,
 			&seen.embargoed.Sources)...)
 		if err != nil {
 			return revision{}, Classify(err)
 		}
 		seen.known = true
 	}
-	reader.From(ctx).Set(seen.embargoed)
+	ReaderOf(ctx).set(seen.embargoed)
 	return seen.revision, nil
 }
 
@@ -138,7 +137,7 @@ type seenRevision struct {
 	mu    sync.Mutex
 	known bool
 	revision
-	embargoed reader.Embargoed
+	embargoed embargoed
 }
 
 type seenKey struct{}
@@ -159,7 +158,7 @@ func SameRevision(ctx, from context.Context) context.Context {
 
 // hiddenFrom returns the buckets of the problems that the reader of ctx must not see.
 func hiddenFrom(ctx context.Context, s *Store) ([]crash.BucketID, error) {
-	r := reader.From(ctx)
+	r := ReaderOf(ctx)
 	hidden, known := r.Hidden()
 	if known {
 		return hidden, nil
@@ -222,7 +221,7 @@ func CachedCounts[V any](ctx context.Context, s *Store, key any, read func(conte
 	if _, err := hiddenFrom(ctx, s); err != nil {
 		return none, err
 	}
-	if hidden := reader.Key(ctx); hidden != "" {
+	if hidden := HiddenKey(ctx); hidden != "" {
 		key = hiddenCacheKey{hidden, key}
 	}
 	return cache.Get(s.counts, at, key, func() (V, error) {

@@ -15,7 +15,6 @@ import (
 	"mishap/db/dbtest"
 	"mishap/db/people"
 	"mishap/db/problems"
-	"mishap/db/reader"
 )
 
 // The revision changes with every change that is visible, in whatever order transactions begin,
@@ -193,7 +192,7 @@ func TestOneRevisionHides(t *testing.T) {
 	} else if _, found := ix.Problem(id); !found {
 		t.Error("without a reader, the index lacks the embargoed problem")
 	}
-	visitor := reader.With(ctx, reader.New(func() crash.Packages { return crash.Packages{} }))
+	visitor := db.ReadFor(ctx, db.NewReader(func() crash.Packages { return crash.Packages{} }))
 	if ix, err := s.Index(visitor); err != nil {
 		t.Fatal(err)
 	} else if _, found := ix.Problem(id); found {

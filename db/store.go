@@ -39,7 +39,6 @@ import (
 	"mishap/crash/cache"
 	"mishap/crash/privacy"
 	"mishap/crash/span"
-	"mishap/db/reader"
 )
 
 // Config selects the database and configures the store.
@@ -102,7 +101,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 			pc.ConnConfig.RuntimeParams[name] = value
 		}
 	}
-	pc.AfterConnect, pc.PrepareConn = timesInUTC, reader.Prepare
+	pc.AfterConnect, pc.PrepareConn = timesInUTC, prepareReader
 	pc.ConnConfig.Tracer = c.Statements
 	var pool *pgxpool.Pool
 	dropFrozen(pc, func() { pool.Reset() })

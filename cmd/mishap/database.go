@@ -23,7 +23,6 @@ import (
 	"mishap/crash/audit"
 	"mishap/crash/grouping"
 	"mishap/db"
-	"mishap/db/disk"
 	"mishap/db/embedded"
 	"mishap/db/people"
 	"mishap/db/upkeep"
@@ -63,8 +62,8 @@ func (d *database) notice() string {
 
 // watch returns a watch of the disks of data_dir and of the private PostgreSQL. An external
 // PostgreSQL reports a full disk itself.
-func (d *database) watch(dataDir string) *disk.Watch {
-	w := disk.NewWatch()
+func (d *database) watch(dataDir string) *db.DiskWatch {
+	w := db.NewDiskWatch()
 	w.Add("data_dir", dataDir, false)
 	if d.server != nil {
 		w.Add("database", d.server.Dir(), true)

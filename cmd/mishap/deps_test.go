@@ -215,12 +215,12 @@ var rules = []rule{
 	{of: "notify/rules", ours: "crash", never: pure},
 	{of: "notify/*", ours: "crash/* notify/* " + noCores},
 
-	{of: "db/disk db/embedded db/reader", ours: "crash"},
-	{of: "db", ours: "crash/* db/reader migrations " + noCores},
+	{of: "db/embedded", ours: "crash"},
+	{of: "db", ours: "crash/* migrations " + noCores},
 	{of: "db/upkeep", ours: "crash/* db db/bugs db/symbols " + noCores},
 	{of: "db/backup", ours: "crash/* db db/upkeep db/embedded migrations"},
-	{of: "db/events", ours: "crash/* db db/people db/reader notify/rules " + noCores},
-	{of: "db/*", ours: "crash/* db db/reader"}, // no area imports another
+	{of: "db/events", ours: "crash/* db db/people notify/rules " + noCores},
+	{of: "db/*", ours: "crash/* db"}, // no area imports another
 
 	{of: "views/layout", ours: "crash/* notify/rules assets " + noCores, itself: "net/http database"},
 	{of: "views/*", ours: "crash/* notify/rules assets views/* " + noCores, itself: "net/http database"},
@@ -228,7 +228,7 @@ var rules = []rule{
 	{of: "handlers/people/oidc handlers/people/openid", ours: "crash"},
 	{of: "handlers/web", ours: "crash/* db/* notify/* tracker views/* handlers/proxies"},
 	{of: "handlers/panel", ours: "crash/* db/* tracker views/* handlers/web"},
-	{of: "handlers/export", ours: "crash db db/reader handlers/web"},
+	{of: "handlers/export", ours: "crash db handlers/web"},
 	{of: "handlers", ours: "crash/* db/* notify/* views/* assets handlers/*"},
 	{of: "handlers/*", ours: "crash/* db/* notify/* tracker views/* handlers/export handlers/proxies " +
 		"handlers/panel handlers/web handlers/people/oidc handlers/people/openid"}, // no area imports another

@@ -26,7 +26,6 @@ import (
 	"mishap/crash/symbols/worker"
 	"mishap/db"
 	"mishap/db/bugs"
-	"mishap/db/disk"
 	"mishap/db/events"
 	"mishap/db/people"
 	"mishap/db/problems"
@@ -61,7 +60,7 @@ type instance struct {
 	outage    outage       // of the database, in these logs
 	metrics   *prometheus.Registry
 	traces    *traces.Traces // nil: off
-	disk      *disk.Watch
+	disk      *db.DiskWatch
 	cores     *cores.Store
 	now       func() time.Time
 

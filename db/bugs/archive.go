@@ -12,7 +12,6 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
-	"mishap/db/reader"
 )
 
 const (
@@ -323,7 +322,7 @@ const (
 func (s *Store) FinishRestore(
 	ctx context.Context, r crash.Restored, lost map[crash.BucketID]int64, resend bool,
 ) error {
-	ctx = reader.Everything(ctx)
+	ctx = db.Everything(ctx)
 	args := pgx.NamedArgs{"at": r.At}
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
 		for bucket, bug := range lost {
@@ -388,7 +387,7 @@ const notRepeated = "It was waiting in the backup from which the database was re
 // Held returns up to limit of what waits in a restored database, and how many there are in all.
 func Held(ctx context.Context, h *db.Handle, r crash.Restored, limit int) (items []crash.HeldItem, total int,
 	err error) {
-	items, err = db.List(reader.Everything(ctx), h.Pool, sqlHeld, pgx.NamedArgs{"at": r.At, "limit": limit},
+	items, err = db.List(db.Everything(ctx), h.Pool, sqlHeld, pgx.NamedArgs{"at": r.At, "limit": limit},
 		db.Into(func(i *crash.HeldItem) []any {
 			return []any{&i.Kind, &i.ID, &i.Recipient, &i.About, &i.Since, &i.InBackup, &total}
 		}))

@@ -11,7 +11,6 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
-	"mishap/db/reader"
 )
 
 // filingColumns are the columns that scanFiling reads.
@@ -177,7 +176,7 @@ const (
 // not due, is to be sent with another account, another instance works on it, or other filings come
 // first. ClaimFiling returns NotFound for an unknown filing.
 func (s *Store) ClaimFiling(ctx context.Context, id int64, own crash.OwnAccount) (crash.FilingClaim, error) {
-	ctx = reader.Everything(ctx) // the caller knows the filing, and all filings wait for each other
+	ctx = db.Everything(ctx) // the caller knows the filing, and all filings wait for each other
 	instance, err := s.InstanceNumber(ctx)
 	if err != nil {
 		return crash.FilingClaim{}, err

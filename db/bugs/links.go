@@ -14,7 +14,6 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
-	"mishap/db/reader"
 )
 
 // Store stores filings, bugs and facts of the archive. It is safe for concurrent use.
@@ -289,7 +288,7 @@ const sqlNamedBugs = `
 // NamedBugs returns the open bugs that mishap filed while their problem had no function names, that
 // has them by now, and that mishap has not commented on because of that.
 func (s *Store) NamedBugs(ctx context.Context) ([]crash.NamedBug, error) {
-	ctx = reader.AsVisitor(ctx) // mishap writes nothing about embargoed problems to bugs
+	ctx = db.AsVisitor(ctx) // mishap writes nothing about embargoed problems to bugs
 	bugs, err := db.List(ctx, s.Pool, sqlNamedBugs, nil, func(row pgx.CollectableRow) (n crash.NamedBug, err error) {
 		err = db.ScanBucketAnd(row, &n.Bucket, &n.Number)
 		return n, err
@@ -412,7 +411,7 @@ const (
 // DueSections returns the bugs whose section is due to be considered, longest waiting first: open ones,
 // and closed ones whose section was not updated since.
 func (s *Store) DueSections(ctx context.Context) ([]crash.DueSection, error) {
-	ctx = reader.AsVisitor(ctx) // mishap writes nothing about embargoed problems to bugs
+	ctx = db.AsVisitor(ctx) // mishap writes nothing about embargoed problems to bugs
 	due, err := db.List(ctx, s.Pool, sqlDueSections, nil, pgx.RowToStructByPos[crash.DueSection])
 	return due, db.Wrap(err, "due sections")
 }

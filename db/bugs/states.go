@@ -11,7 +11,6 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
-	"mishap/db/reader"
 )
 
 // sqlBucketBugs selects only the oldest link if several buckets of a problem are linked to the same
@@ -187,7 +186,7 @@ const sqlClosedBugs = `
 // UncommentedRegressions returns the problems that are regressions in a version that mishap has not
 // commented on in the tracker yet. The problems include their status.
 func (s *Store) UncommentedRegressions(ctx context.Context) ([]crash.Bucket, error) {
-	ctx = reader.AsVisitor(ctx) // mishap writes nothing about embargoed problems to bugs
+	ctx = db.AsVisitor(ctx) // mishap writes nothing about embargoed problems to bugs
 	rows, err := s.Pool.Query(ctx, sqlClosedBugs)
 	if err != nil {
 		return nil, fmt.Errorf("regressions: %w", db.Classify(err))
@@ -435,7 +434,7 @@ const (
 // QuietBugs returns the open bugs without a comment about being quiet since the last report of any
 // of their problems.
 func (s *Store) QuietBugs(ctx context.Context) ([]crash.QuietBug, error) {
-	ctx = reader.AsVisitor(ctx) // mishap writes nothing about embargoed problems to bugs
+	ctx = db.AsVisitor(ctx) // mishap writes nothing about embargoed problems to bugs
 	bugs, err := db.List(ctx, s.Pool, sqlQuietBugs, nil, db.Into(func(q *crash.QuietBug) []any {
 		return []any{&q.Number, &q.SourcePackage, &q.Last, db.OrZero(&q.Commented)}
 	}))

@@ -23,7 +23,6 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"mishap/db"
-	"mishap/db/disk"
 	"mishap/db/embedded"
 	"mishap/migrations"
 )
@@ -71,7 +70,7 @@ const minSharedMemory = 2 << 30
 // files. On ext4, that takes three times as much processor time as the queries of an average test;
 // in memory, it takes almost none.
 func parentFolder() string {
-	if space, err := disk.Of(sharedMemory); err == nil && space.Free >= minSharedMemory && os.Getenv("TMPDIR") == "" {
+	if space, err := db.SpaceOf(sharedMemory); err == nil && space.Free >= minSharedMemory && os.Getenv("TMPDIR") == "" {
 		return sharedMemory
 	}
 	return os.TempDir()

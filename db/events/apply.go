@@ -22,7 +22,6 @@ import (
 	"mishap/crash/index"
 	"mishap/db"
 	"mishap/db/people"
-	"mishap/db/reader"
 	"mishap/notify/rules"
 )
 
@@ -890,7 +889,7 @@ func New(s *db.Store) *Store { return &Store{s, people.New(s)} }
 func (s *Store) as(ctx context.Context, user int64) context.Context {
 	u, err := s.accounts.ByID(ctx, user)
 	if err != nil {
-		return reader.AsVisitor(ctx)
+		return db.AsVisitor(ctx)
 	}
-	return reader.With(ctx, reader.New(func() crash.Packages { return u.Embargoed }))
+	return db.ReadFor(ctx, db.NewReader(func() crash.Packages { return u.Embargoed }))
 }

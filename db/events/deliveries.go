@@ -14,7 +14,6 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
-	"mishap/db/reader"
 )
 
 // deliveriesKept is how long finished deliveries are stored.
@@ -242,7 +241,7 @@ func (s *Store) ClaimDelivery(ctx context.Context) (claim crash.DeliveryClaim, o
 	if err != nil {
 		return claim, false, err
 	}
-	ctx = reader.AsVisitor(ctx) // deliveries about embargoed problems wait until the embargo is lifted
+	ctx = db.AsVisitor(ctx) // deliveries about embargoed problems wait until the embargo is lifted
 	for again := true; again && err == nil; {
 		claim = crash.DeliveryClaim{Instance: instance}
 		err = s.InTx(ctx, func(tx pgx.Tx) (err error) {

@@ -21,7 +21,6 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
-	"mishap/db/reader"
 )
 
 // SignIn is one attempt to sign in.
@@ -548,7 +547,7 @@ func (s *Sessions) FindCtx(ctx context.Context, token string) ([]byte, bool, err
 		return nil, false, nil
 	}
 	var data []byte
-	err := s.store.Pool.QueryRow(reader.Everything(ctx), sqlFindSession,
+	err := s.store.Pool.QueryRow(db.Everything(ctx), sqlFindSession,
 		pgx.NamedArgs{"token": token, "now": s.store.Now()}).Scan(&data)
 	return data, err == nil, db.WrapOr(err, nil, "find session")
 }

@@ -15,7 +15,6 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
-	"mishap/db/reader"
 )
 
 const (
@@ -148,7 +147,7 @@ func (a *Store) ByToken(ctx context.Context, token string, from netip.Addr) (cra
 	if from.IsValid() {
 		address = from.String()
 	}
-	row := a.store.Pool.QueryRow(reader.Everything(ctx), sqlUserByToken, a.withRights(pgx.NamedArgs{
+	row := a.store.Pool.QueryRow(db.Everything(ctx), sqlUserByToken, a.withRights(pgx.NamedArgs{
 		"hash": hash[:], "now": a.store.Now(), "address": address}))
 	var rights []right
 	err := row.Scan(append(userFields(&u, &rights), tokenFields(&t)...)...)

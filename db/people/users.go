@@ -21,7 +21,6 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
-	"mishap/db/reader"
 )
 
 // Store stores accounts. It is safe for concurrent use. A process needs exactly one, because it
@@ -180,7 +179,7 @@ func (a *Store) ByID(ctx context.Context, id int64) (crash.User, error) {
 }
 
 func (a *Store) one(ctx context.Context, sql string, args pgx.NamedArgs) (crash.User, error) {
-	u, err := db.One(reader.Everything(ctx), a.store.Pool, sql, a.withRights(args), a.scanUser)
+	u, err := db.One(db.Everything(ctx), a.store.Pool, sql, a.withRights(args), a.scanUser)
 	return u, db.Wrap(err, "read user")
 }
 

@@ -23,7 +23,6 @@ import (
 
 	"mishap/crash"
 	"mishap/db"
-	"mishap/db/reader"
 	"mishap/handlers/web"
 )
 
@@ -65,7 +64,7 @@ func (s *Exporter) Export(w http.ResponseWriter, r *http.Request, format, privat
 	u := web.CurrentUser(r)
 	sum := sha256.Sum256([]byte(strings.Join([]string{
 		revision, s.web.Now().UTC().Format(time.DateOnly), format, r.URL.RequestURI(), string(u.Role),
-		fmt.Sprint(u.Private), private, reader.Key(r.Context()),
+		fmt.Sprint(u.Private), private, db.HiddenKey(r.Context()),
 	}, "\n")))
 	h := w.Header()
 	h.Set("ETag", `W/"`+hex.EncodeToString(sum[:12])+`"`)

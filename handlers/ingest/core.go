@@ -12,7 +12,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/symbols/cores"
-	"mishap/db/disk"
+	"mishap/db"
 )
 
 // architectures lists Debian's and Ubuntu's ports, past and present. Cores of others could not be
@@ -160,7 +160,7 @@ func (h *handler) wantsCore(ctx context.Context, r crash.CoreRequest) bool {
 type coreSpace struct {
 	cores *cores.Store
 	most  int64
-	space func(folder string) (disk.Space, error)
+	space func(folder string) (db.Space, error)
 
 	reserving sync.Mutex // one reservation at a time
 
@@ -229,8 +229,8 @@ func (s *coreSpace) fits(stored []cores.Core, size int64) error {
 	for _, c := range stored {
 		total += c.Size
 	}
-	left := disk.Space{Free: free.Free - uint64(underWay), Total: free.Total} //nolint:gosec // compared below
-	if total > s.most || uint64(underWay) > free.Free || left.Low() {         //nolint:gosec // not negative
+	left := db.Space{Free: free.Free - uint64(underWay), Total: free.Total} //nolint:gosec // compared below
+	if total > s.most || uint64(underWay) > free.Free || left.Low() {       //nolint:gosec // not negative
 		return errNoRoomForCore
 	}
 	return nil

@@ -25,8 +25,8 @@ import (
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
 	"mishap/crash/privacy"
+	"mishap/db"
 	"mishap/db/dbtest"
-	"mishap/db/disk"
 	"mishap/db/symbols"
 	"mishap/handlers/ingest"
 )
@@ -417,7 +417,7 @@ func TestDiskFull(t *testing.T) {
 	if !ok {
 		return
 	}
-	watch := disk.NewWatch()
+	watch := db.NewDiskWatch()
 	watch.Add("database", folder, true)
 	h := start(t, func(d *ingest.Deps) { d.Disk = watch })
 	h.post(t, "/machine", body(crashtest.Native())).stored(t)

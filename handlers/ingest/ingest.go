@@ -32,7 +32,7 @@ import (
 	"mishap/crash/span"
 	"mishap/crash/symbols/cores"
 	"mishap/crash/symbols/debuginfo"
-	"mishap/db/disk"
+	"mishap/db"
 	"mishap/handlers/proxies"
 )
 
@@ -61,7 +61,7 @@ type Deps struct {
 	MaxBytes       int64                 // size limit of reports
 	MaxCoreBytes   int64                 // size limit of cores, as sent; 0: 256 MiB
 	MaxCoresBytes  int64                 // size limit of all cores together; 0: 20 GiB
-	Disk           *disk.Watch           // disks of the reports; nil: not watched
+	Disk           *db.DiskWatch         // disks of the reports; nil: not watched
 	RatePerSystem  int                   // requests per minute from one machine; 0: no limit
 	RatePerAddress int                   // the same from one network address
 	TrustedProxies proxies.Networks      // networks whose proxies set the client's address; none: no proxy is trusted
@@ -106,7 +106,7 @@ func New(d Deps) (http.Handler, error) {
 	}
 	h := &handler{
 		Deps:      d,
-		coreSpace: &coreSpace{cores: d.Cores, most: d.MaxCoresBytes, space: disk.Of},
+		coreSpace: &coreSpace{cores: d.Cores, most: d.MaxCoresBytes, space: db.SpaceOf},
 		declined:  expirable.NewLRU[declinedCore, struct{}](maxDeclined, nil, declinedFor),
 		memory:    newMemory(d.MaxBytes),
 		bySystem:  newLimit(d.RatePerSystem),

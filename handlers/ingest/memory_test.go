@@ -21,7 +21,7 @@ import (
 	"mishap/crash/apport"
 	"mishap/crash/crashtest"
 	"mishap/crash/symbols/cores"
-	"mishap/db/disk"
+	"mishap/db"
 )
 
 // readBody reads a body of size bytes into a room of the handler.
@@ -259,8 +259,8 @@ func openStore(t *testing.T) *cores.Store {
 func TestCoreSpaceKeepsDiskFree(t *testing.T) {
 	t.Parallel()
 	const gib = 1 << 30
-	free := disk.Space{Free: 3 * gib, Total: 100 * gib}
-	s := &coreSpace{cores: openStore(t), most: 100 * gib, space: func(string) (disk.Space, error) { return free, nil }}
+	free := db.Space{Free: 3 * gib, Total: 100 * gib}
+	s := &coreSpace{cores: openStore(t), most: 100 * gib, space: func(string) (db.Space, error) { return free, nil }}
 	if s.reserve(t.Context(), gib) != nil {
 		t.Error("1 GiB of 3: got no room")
 	}

@@ -36,7 +36,6 @@ import (
 	"mishap/db/events"
 	"mishap/db/people"
 	"mishap/db/problems"
-	"mishap/db/reader"
 	"mishap/db/symbols"
 	"mishap/handlers/proxies"
 	"mishap/tracker"
@@ -201,7 +200,7 @@ func detached(ctx context.Context) (context.Context, context.CancelFunc) {
 		at = time.Now().Add(PageTime)
 	}
 	other := context.Background() //nolint:forbidigo // the work goes on when the visitor leaves
-	return context.WithDeadline(reader.With(db.SameRevision(other, ctx), reader.From(ctx)), at)
+	return context.WithDeadline(db.ReadFor(db.SameRevision(other, ctx), db.ReaderOf(ctx)), at)
 }
 
 // PageTime is the time limit of a page.

@@ -33,7 +33,6 @@ import (
 	"mishap/crash/audit"
 	"mishap/crash/cache"
 	"mishap/db"
-	"mishap/db/reader"
 	"mishap/handlers/proxies"
 	"mishap/views/layout"
 )
@@ -51,7 +50,7 @@ func (s *Kit) Identify(next http.Handler) http.Handler {
 			v.actor.Address = address.String()
 		}
 		w.Header().Set(headerRequestID, v.id)
-		ctx := reader.With(r.Context(), reader.New(func() crash.Packages { return v.User.Embargoed }))
+		ctx := db.ReadFor(r.Context(), db.NewReader(func() crash.Packages { return v.User.Embargoed }))
 		if SafeMethods[r.Method] {
 			ctx = db.OneRevision(ctx)
 		}
@@ -453,7 +452,7 @@ func (s *Kit) PublicFile(w http.ResponseWriter, r *http.Request, revision, tag s
 	if uri := r.URL.RequestURI(); len(uri) > maxPageKey {
 		file, err = made()
 	} else {
-		key := strings.Join(r.Header.Values("Accept"), ",") + " " + uri + reader.Key(r.Context())
+		key := strings.Join(r.Header.Values("Accept"), ",") + " " + uri + db.HiddenKey(r.Context())
 		file, err = cache.Get(s.fileCache, revision, key, made)
 	}
 	if err != nil {
@@ -519,7 +518,7 @@ func (s *Kit) CachePage(
 		}
 		u := &url.URL{Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: query}
 		part, theme, params := WantsPart(r), ThemeOf(r), chi.RouteContext(r.Context()).URLParams
-		key := strconv.FormatBool(part) + string(theme) + u.RequestURI() + reader.Key(r.Context())
+		key := strconv.FormatBool(part) + string(theme) + u.RequestURI() + db.HiddenKey(r.Context())
 		page, err := cache.Get(s.pageCache, revision, key, func() (*cachedPage, error) { //nolint:contextcheck // see detached
 			ctx, cancel := detached(r.Context())
 			defer cancel()
@@ -569,7 +568,7 @@ func CachedFacts[V any](s *Kit, r *http.Request, key string, read func(*http.Req
 		return none, err
 	}
 	//nolint:contextcheck // the function uses the context of the request
-	return cache.Get(s.factCache, revision, key+reader.Key(r.Context()), func() (V, error) {
+	return cache.Get(s.factCache, revision, key+db.HiddenKey(r.Context()), func() (V, error) {
 		ctx, cancel := detached(r.Context())
 		defer cancel()
 		return read(publicRequest(ctx, &url.URL{Path: "/"}, chi.RouteParams{}, false, layout.ThemeSystem))

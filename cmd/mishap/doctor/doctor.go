@@ -39,7 +39,6 @@ import (
 	"mishap/crash/symbols/sandbox"
 	"mishap/db"
 	"mishap/db/bugs"
-	"mishap/db/disk"
 	"mishap/db/embedded"
 	"mishap/db/upkeep"
 	"mishap/tracker"
@@ -335,7 +334,7 @@ func (d *doctor) disks(ctx context.Context) []Finding {
 // space checks the free space of the file system that holds a folder or will hold it.
 func space(label, folder string) Finding {
 	there := existing(folder)
-	s, err := disk.Of(there)
+	s, err := db.SpaceOf(there)
 	if err != nil {
 		return failed("disk", label+": "+explain(err), "mount the disk, or correct "+label)
 	}
@@ -392,7 +391,7 @@ func (d *doctor) coreSpace() Finding {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return failed("disk", "core dumps: "+explain(err), "run mishap doctor as the user that runs mishap")
 	}
-	s, err := disk.Of(existing(d.Config.DataDir))
+	s, err := db.SpaceOf(existing(d.Config.DataDir))
 	if err != nil {
 		return failed("disk", "core dumps: "+explain(err), "mount the disk, or correct data_dir")
 	}

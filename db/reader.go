@@ -1,9 +1,4 @@
-// Package reader hides embargoed problems from people without the right to see them. A context says
-// for whom the program reads. While it reads for somebody from whom problems are hidden, each
-// connection to the database uses the views of the schema visible instead of the tables, so no
-// statement can return a trace of these problems. A context without a reader sees everything, as
-// counting, rules and commands need.
-package reader
+package db
 
 import (
 	"bytes"
@@ -19,18 +14,24 @@ import (
 	"mishap/crash"
 )
 
-// Embargoed are the buckets of all embargoed problems: pairs of a bucket and a source package. Only
+// A reader hides embargoed problems from people without the right to see them. A context says
+// for whom the program reads. While it reads for somebody from whom problems are hidden, each
+// connection to the database uses the views of the schema visible instead of the tables, so no
+// statement can return a trace of these problems. A context without a reader sees everything, as
+// counting, rules and commands need.
+
+// embargoed are the buckets of all embargoed problems: pairs of a bucket and a source package. Only
 // people with the private right for each package of a bucket may see it.
-type Embargoed struct {
+type embargoed struct {
 	Buckets [][]byte
 	Sources []string
 }
 
-// Columns selects an [Embargoed]: two columns, from the rows of From. Without embargoed problems,
+// embargoedColumns selects an [embargoed]: two columns, from the rows of From. Without embargoed problems,
 // they add a few microseconds to a statement.
 const (
-	Columns = `e.buckets, e.sources`
-	Table   = `(
+	embargoedColumns = `e.buckets, e.sources`
+	embargoedTable   = `(
 		select coalesce(array_agg(m.id), '{}') as buckets, coalesce(array_agg(o.source_package::text), '{}') as sources
 		from (
 			select distinct b.head, b.source_package
@@ -38,7 +39,7 @@ const (
 			where x.kind = 'embargo' and x.undone_at is null
 		) as o join buckets as m on m.head = o.head
 	)`
-	sqlEmbargoed = `select ` + Columns + ` from ` + Table + ` as e`
+	sqlEmbargoed = `select ` + embargoedColumns + ` from ` + embargoedTable + ` as e`
 )
 
 // Reader is a person or a visitor for whom the program reads. It is safe for concurrent use.
@@ -47,49 +48,49 @@ type Reader struct {
 
 	mu     sync.Mutex
 	loaded bool
-	all    Embargoed
+	all    embargoed
 }
 
-// New returns a reader that may see the embargoed problems of the packages that sees returns.
-func New(sees func() crash.Packages) *Reader { return &Reader{sees: sees} }
+// NewReader returns a reader that may see the embargoed problems of the packages that sees returns.
+func NewReader(sees func() crash.Packages) *Reader { return &Reader{sees: sees} }
 
-type contextKey struct{}
+type readerKey struct{}
 
-// With returns a context that reads for r; nil reads everything.
-func With(ctx context.Context, r *Reader) context.Context {
-	return context.WithValue(ctx, contextKey{}, r)
+// ReadFor returns a context that reads for r; nil reads everything.
+func ReadFor(ctx context.Context, r *Reader) context.Context {
+	return context.WithValue(ctx, readerKey{}, r)
 }
 
 // Everything returns a context that reads everything. The caller must show nothing of it to people
 // without a check of its own.
 func Everything(ctx context.Context) context.Context {
-	if From(ctx) == nil {
+	if ReaderOf(ctx) == nil {
 		return ctx
 	}
-	return With(ctx, nil)
+	return ReadFor(ctx, nil)
 }
 
 // AsVisitor returns a context that reads what visitors may see, for what leaves the site, such
 // as comments on bugs and requests to endpoints.
 func AsVisitor(ctx context.Context) context.Context {
-	visitor := New(func() crash.Packages { return crash.Packages{} })
-	if r := From(ctx); r != nil {
+	visitor := NewReader(func() crash.Packages { return crash.Packages{} })
+	if r := ReaderOf(ctx); r != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		visitor.loaded, visitor.all = r.loaded, r.all
 	}
-	return With(ctx, visitor)
+	return ReadFor(ctx, visitor)
 }
 
-// From returns the reader of a context; nil reads everything.
-func From(ctx context.Context) *Reader {
-	r, _ := ctx.Value(contextKey{}).(*Reader)
+// ReaderOf returns the reader of a context; nil reads everything.
+func ReaderOf(ctx context.Context) *Reader {
+	r, _ := ctx.Value(readerKey{}).(*Reader)
 	return r
 }
 
-// Set stores which problems are embargoed, for all that the reader reads from now on. It has no
+// set stores which problems are embargoed, for all that the reader reads from now on. It has no
 // effect if that is known already, so that a request sees one state.
-func (r *Reader) Set(all Embargoed) {
+func (r *Reader) set(all embargoed) {
 	if r == nil {
 		return
 	}
@@ -117,23 +118,15 @@ func (r *Reader) Hidden() (hidden []crash.BucketID, known bool) {
 			hidden = append(hidden, crash.BucketID(id))
 		}
 	}
-	slices.SortFunc(hidden, func(a, b crash.BucketID) int { return bytes.Compare(a[:], b[:]) })
+	slices.SortFunc(hidden, compareIDs)
 	return slices.Compact(hidden), true
 }
 
-// Key returns a text that identifies what the reader of a context must not see, for keys of caches.
+// HiddenKey returns a text that identifies what the reader of a context must not see, for keys of caches.
 // It is empty if nothing is hidden. The hidden problems must be known.
-func Key(ctx context.Context) string {
-	hidden, _ := From(ctx).Hidden()
-	return string(bytes.Join(bytesOf(hidden), nil))
-}
-
-func bytesOf(ids []crash.BucketID) [][]byte {
-	all := make([][]byte, len(ids))
-	for i := range ids {
-		all[i] = ids[i][:]
-	}
-	return all
+func HiddenKey(ctx context.Context) string {
+	hidden, _ := ReaderOf(ctx).Hidden()
+	return string(bytes.Join(IDBytes(hidden), nil))
 }
 
 const (
@@ -148,30 +141,28 @@ const (
 // hiddenOf is the key of the hidden problems in the custom data of a connection.
 const hiddenOf = "mishap.hidden"
 
-// Prepare makes a connection hide what the reader of ctx must not see. The pool calls it before each
+// prepareReader makes a connection hide what the reader of ctx must not see. The pool calls it before each
 // use of a connection.
-func Prepare(ctx context.Context, conn *pgx.Conn) (bool, error) {
+func prepareReader(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	data := conn.PgConn().CustomData()
 	present, _ := data[hiddenOf].(string)
-	r := From(ctx)
+	r := ReaderOf(ctx)
 	hidden, known := r.Hidden()
 	if known && literal(hidden) == present {
 		return true, nil
 	}
 	if present != "" {
-		for _, sql := range []string{sqlReset, sqlResetPath} {
-			if _, err := conn.Exec(ctx, sql); err != nil {
-				return false, fmt.Errorf("show all problems: %w", err)
-			}
+		if err := Exec(ctx, conn, nil, sqlReset, sqlResetPath); err != nil {
+			return false, fmt.Errorf("show all problems: %w", err)
 		}
 		delete(data, hiddenOf)
 	}
 	if !known {
-		var all Embargoed
+		var all embargoed
 		if err := conn.QueryRow(ctx, sqlEmbargoed).Scan(&all.Buckets, &all.Sources); err != nil {
 			return false, fmt.Errorf("read embargoed problems: %w", err)
 		}
-		r.Set(all)
+		r.set(all)
 		hidden, _ = r.Hidden()
 	}
 	if len(hidden) == 0 {
@@ -191,9 +182,9 @@ const (
 	sqlShowPart = `select set_config('search_path', @path, true)`
 )
 
-// Bare calls do while a transaction uses the tables themselves, to count reports.
-func Bare(ctx context.Context, tx pgx.Tx, do func() error) error {
-	if hidden, _ := From(ctx).Hidden(); len(hidden) == 0 {
+// bare calls do while a transaction uses the tables themselves, to count reports.
+func bare(ctx context.Context, tx pgx.Tx, do func() error) error {
+	if hidden, _ := ReaderOf(ctx).Hidden(); len(hidden) == 0 {
 		return do()
 	}
 	var path, bare string

@@ -1,6 +1,4 @@
-// Package disk monitors the free space of the file systems that mishap writes to. It deletes
-// nothing.
-package disk
+package db
 
 import (
 	"fmt"
@@ -16,8 +14,8 @@ import (
 // processes.
 type Space struct{ Free, Total uint64 }
 
-// Of returns the space of the file system that contains a directory.
-func Of(folder string) (Space, error) {
+// SpaceOf returns the space of the file system that contains a directory.
+func SpaceOf(folder string) (Space, error) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(folder, &st); err != nil {
 		return Space{}, fmt.Errorf("free space of %s: %w", folder, err)
@@ -44,8 +42,9 @@ func (s Space) Low() bool { return s.Free < min(max(s.Total/20, lowLeast), lowMo
 // stores no more reports.
 func (s Space) Full() bool { return s.Free < min(max(s.Total/100, fullLeast), fullMost) }
 
-// Watch monitors directories by label ("data_dir").
-type Watch struct {
+// DiskWatch monitors the free space of the file systems that mishap writes to, by the labels
+// of directories ("data_dir"). It deletes nothing.
+type DiskWatch struct {
 	folders []folder
 	space   func(path string) (Space, error)
 	free    *prometheus.Desc
@@ -57,13 +56,13 @@ type folder struct {
 	reports     bool // reports are stored there
 }
 
-// NewWatch returns a Watch without directories.
-func NewWatch() *Watch {
+// NewDiskWatch returns a DiskWatch without directories.
+func NewDiskWatch() *DiskWatch {
 	desc := func(name, help string) *prometheus.Desc {
 		return prometheus.NewDesc(name, help, []string{"folder"}, nil)
 	}
-	return &Watch{
-		space: Of,
+	return &DiskWatch{
+		space: SpaceOf,
 		free:  desc("mishap_disk_free_bytes", "Free space of the file system that holds a folder."),
 		total: desc("mishap_disk_total_bytes", "Size of the file system that holds a folder."),
 	}
@@ -71,13 +70,13 @@ func NewWatch() *Watch {
 
 // Add adds a directory; reports says whether reports are stored in it. Call it before any other
 // method.
-func (w *Watch) Add(label, path string, reports bool) {
+func (w *DiskWatch) Add(label, path string, reports bool) {
 	w.folders = append(w.folders, folder{label, path, reports})
 }
 
 // each calls do for every directory whose space can be read. It skips the others, since writing to
 // them will fail visibly.
-func (w *Watch) each(do func(folder, Space)) {
+func (w *DiskWatch) each(do func(folder, Space)) {
 	for _, f := range w.folders {
 		if s, err := w.space(f.path); err == nil {
 			do(f, s)
@@ -85,26 +84,26 @@ func (w *Watch) each(do func(folder, Space)) {
 	}
 }
 
-// ErrNoSpace is the response to a report when a disk is full.
-var ErrNoSpace = &crash.Error{Kind: crash.Unavailable, Code: "no_space", RetryAfter: 10 * time.Minute,
+// errDiskFull is the response to a report when a disk is full.
+var errDiskFull = &crash.Error{Kind: crash.Unavailable, Code: "no_space", RetryAfter: 10 * time.Minute,
 	Message: "There is no space left on the disk here; please send this report again later."}
 
-// Room returns an error based on ErrNoSpace if a file system that stores reports is full, otherwise
-// nil. A nil Watch always has room.
-func (w *Watch) Room() (err error) {
+// Room returns an error based on errDiskFull if a file system that stores reports is full, otherwise
+// nil. A nil DiskWatch always has room.
+func (w *DiskWatch) Room() (err error) {
 	if w == nil {
 		return nil
 	}
 	w.each(func(f folder, s Space) {
 		if f.reports && s.Full() {
-			err = ErrNoSpace.Because(fmt.Errorf("%s: %d of %d MiB are free", f.label, s.Free/mib, s.Total/mib))
+			err = errDiskFull.Because(fmt.Errorf("%s: %d of %d MiB are free", f.label, s.Free/mib, s.Total/mib))
 		}
 	})
 	return err
 }
 
 // Health returns a check of each file system.
-func (w *Watch) Health() (checks []crash.HealthCheck) {
+func (w *DiskWatch) Health() (checks []crash.HealthCheck) {
 	w.each(func(f folder, s Space) {
 		c := crash.HealthCheck{ID: "disk", Name: "Disk of " + f.label,
 			Detail: fmt.Sprintf("%s: %d of %d MiB are free.", f.path, s.Free/mib, s.Total/mib),
@@ -121,10 +120,10 @@ func (w *Watch) Health() (checks []crash.HealthCheck) {
 }
 
 // Describe implements prometheus.Collector.
-func (w *Watch) Describe(to chan<- *prometheus.Desc) { to <- w.free; to <- w.total }
+func (w *DiskWatch) Describe(to chan<- *prometheus.Desc) { to <- w.free; to <- w.total }
 
 // Collect implements prometheus.Collector.
-func (w *Watch) Collect(to chan<- prometheus.Metric) {
+func (w *DiskWatch) Collect(to chan<- prometheus.Metric) {
 	w.each(func(f folder, s Space) {
 		to <- prometheus.MustNewConstMetric(w.free, prometheus.GaugeValue, float64(s.Free), f.label)
 		to <- prometheus.MustNewConstMetric(w.total, prometheus.GaugeValue, float64(s.Total), f.label)

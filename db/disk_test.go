@@ -1,4 +1,4 @@
-package disk
+package db
 
 import (
 	"errors"
@@ -39,17 +39,17 @@ func TestSpace(t *testing.T) {
 // TestOf checks the space of a real file system.
 func TestOf(t *testing.T) {
 	t.Parallel()
-	if s, err := Of(t.TempDir()); err != nil || s.Total == 0 || s.Free > s.Total {
+	if s, err := SpaceOf(t.TempDir()); err != nil || s.Total == 0 || s.Free > s.Total {
 		t.Errorf("got %+v, %v", s, err)
 	}
-	if _, err := Of(t.TempDir() + "/none"); err == nil || !strings.Contains(err.Error(), "none") {
+	if _, err := SpaceOf(t.TempDir() + "/none"); err == nil || !strings.Contains(err.Error(), "none") {
 		t.Errorf("no such folder: got %v", err)
 	}
 }
 
 func TestWatch(t *testing.T) {
 	t.Parallel()
-	w := NewWatch()
+	w := NewDiskWatch()
 	free := map[string]uint64{"/a": 5000 * mib, "/b": 5000 * mib}
 	w.space = func(folder string) (Space, error) {
 		if free[folder] == 0 {
@@ -91,7 +91,7 @@ func TestWatch(t *testing.T) {
 		families[0].GetMetric()[0].GetGauge().GetValue() != 5000*mib {
 		t.Errorf("got metrics %v, %v; want two for each folder that can be read", families, err)
 	}
-	if err := (*Watch)(nil).Room(); err != nil {
+	if err := (*DiskWatch)(nil).Room(); err != nil {
 		t.Errorf("no watch: got %v", err)
 	}
 }
