@@ -294,7 +294,7 @@ func TestActionsHaveValues(t *testing.T) {
 		}
 		seen[step.action] = true
 	}
-	seen["bug.filed"] = p.Value(t, `select coalesce(min(after ->> 'bug'), '') from audit_events where action = 'bug.filed'`) != ""
+	seen["bug.filed"] = p.Value(t, `select count(*)::text from audit_events where action = 'bug.filed' and after ? 'bug'`) != "0"
 	tests := testNames(t)
 	for action := range audit.Actions {
 		test := recordedElsewhere[action]
@@ -364,7 +364,8 @@ func wantUnavailable(t *testing.T, what string, w *httptest.ResponseRecorder) {
 	}
 }
 
-// TestDeadlinePasses lets the deadline of requests pass while the database is blocked.
+// TestDeadlinePasses lets the deadline of requests, or the limit of a statement, pass while the database is
+// blocked.
 func TestDeadlinePasses(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
@@ -407,21 +408,13 @@ func TestDeadlinePasses(t *testing.T) {
 			})
 		}
 	}
-}
-
-// TestStatementTimeout checks that PostgreSQL cancels a slow statement of an export long before the
-// export's deadline.
-func TestStatementTimeout(t *testing.T) {
-	t.Parallel()
-	url := dbtest.URL(t)
-	site := handlertest.New(t, handlertest.Options{Store: dbtest.Open(t, url+"&statement_timeout=2000")})
-	b := site.Save(t, crashtest.Native())
-	unlock := lockTables(t, url)
-	defer unlock()
+	// PostgreSQL cancels a slow statement long before the deadline of an export.
 	for _, path := range []string{"/problems.csv", "/search.json?q=a", b.ID.Path(), "/api/1.0/most-common-problems/"} {
-		w := httptest.NewRecorder()
-		site.Handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
-		wantUnavailable(t, path, w)
+		asking.Go(func() {
+			w := httptest.NewRecorder()
+			site.Handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+			wantUnavailable(t, path, w)
+		})
 	}
 }
 

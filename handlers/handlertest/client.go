@@ -172,6 +172,7 @@ type Answer struct {
 	Body   string
 	what   string
 	t      testing.TB
+	doc    *goquery.Document // Body, once it has been parsed
 }
 
 // Want fails the test unless the answer has this status.
@@ -236,14 +237,16 @@ func (a *Answer) Attr(selector, name string) string {
 	return value
 }
 
-// HTML parses the answer.
+// HTML parses the answer. Callers do not change the document.
 func (a *Answer) HTML() *goquery.Document {
 	a.t.Helper()
-	doc, err := goquery.NewDocumentFromReader(strings.NewReader(a.Body))
-	if err != nil {
-		a.t.Fatalf("%s: parse: %v", a.what, err)
+	if a.doc == nil {
+		var err error
+		if a.doc, err = goquery.NewDocumentFromReader(strings.NewReader(a.Body)); err != nil {
+			a.t.Fatalf("%s: parse: %v", a.what, err)
+		}
 	}
-	return doc
+	return a.doc
 }
 
 // JSON decodes the answer into v.
