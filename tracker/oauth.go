@@ -252,22 +252,14 @@ type Credentials struct {
 	saved      time.Time         // when health was last saved
 }
 
-// CredentialStore stores access tokens for all instances.
+// CredentialStore stores access tokens for all instances, as package db/bugs describes.
 type CredentialStore interface {
-	// SavedToken returns the saved token, or zero if there is none or it cannot be decrypted.
 	SavedToken(ctx context.Context, key crash.TrackerKey) (crash.SavedToken, error)
-	// SaveToken saves a token and makes filings that wait for one due.
 	SaveToken(ctx context.Context, key crash.TrackerKey, token crash.AccessToken, person string) error
-	// SaveConfiguredToken stores the token of an instance's configuration, for instances without one.
-	// It does not replace a token that a person connected, and does not restore a deleted one.
 	SaveConfiguredToken(ctx context.Context, key crash.TrackerKey, token crash.AccessToken) error
-	// ForgetToken deletes the saved token.
 	ForgetToken(ctx context.Context, key crash.TrackerKey, person string) error
-	// TokenHealth returns the health of a token, or zero if nothing is known.
 	TokenHealth(ctx context.Context, key crash.TrackerKey, token string) (crash.TokenHealth, error)
-	// TrackerAccounts lists the tracker's accounts that tokens act for or have acted for.
 	TrackerAccounts(ctx context.Context, key crash.TrackerKey) ([]string, error)
-	// SaveTokenHealth saves the health of a token.
 	SaveTokenHealth(ctx context.Context, key crash.TrackerKey, token string, h crash.TokenHealth) error
 }
 

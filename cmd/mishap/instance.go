@@ -166,7 +166,7 @@ func (i *instance) buildSymbols() error {
 	store := dbsymbols.New(i.store)
 	known := dbsymbols.NewBuilds(i.store)
 	s.Builds = known
-	i.symbols, err = worker.New(worker.Deps{Jobs: store, Files: store, Builds: known, Cores: i.cores,
+	i.symbols, err = worker.New(worker.Deps{Store: store, Builds: known, Cores: i.cores,
 		Symboliser: s, Version: versionText(), Renew: dbsymbols.RenewInterval,
 		Wanted: i.config.Cores == "wanted", Log: i.log, Registerer: i.metrics})
 	if err != nil {

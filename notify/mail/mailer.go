@@ -39,23 +39,16 @@ import (
 	"mishap/crash/span"
 )
 
-// Outbox holds the mails to send. Its methods return [crash.Unavailable] if it cannot be reached.
+// Outbox holds the mails to send. Package db/events describes its methods. They return
+// [crash.Unavailable] if it cannot be reached.
 type Outbox interface {
-	// PlanMails decides which notices become mails now.
 	PlanMails(ctx context.Context) error
-	// MailNobody decides that no waiting notice becomes a mail.
 	MailNobody(ctx context.Context) error
-	// ReleaseMails makes mails due again whose instance has died while it was sending them.
 	ReleaseMails(ctx context.Context) error
-	// ClaimMail claims a mail that is due, and returns NotFound if there is none.
 	ClaimMail(ctx context.Context) (crash.Mail, []crash.Notice, error)
-	// SettleMail records the outcome of an attempt.
 	SettleMail(ctx context.Context, id int64, outcome crash.MailOutcome) error
-	// AllowTestMail returns TooMany if a person has sent too many tests.
 	AllowTestMail(ctx context.Context, user int64) error
-	// RecordTestMail records a test and its outcome.
 	RecordTestMail(ctx context.Context, user int64, address string, outcome crash.MailOutcome) error
-	// MailKey returns the key that signs links.
 	MailKey(ctx context.Context) ([]byte, error)
 }
 

@@ -714,15 +714,12 @@ const maxSending = 16
 
 const storeTimeout = 30 * time.Second
 
-// Store stores deliveries. Its errors of kind Conflict mean that another instance has taken over.
+// Store stores deliveries, as package db/events describes. Its errors of kind Conflict mean that another
+// instance has taken over.
 type Store interface {
-	// ReleaseDeliveries makes the deliveries due again that dead instances have claimed.
 	ReleaseDeliveries(context.Context) error
-	// ClaimDelivery claims the next delivery that is due. It returns false if there is none.
 	ClaimDelivery(context.Context) (crash.DeliveryClaim, bool, error)
-	// SavePayload stores the payload of the first attempt, and returns the one to send.
 	SavePayload(ctx context.Context, claim crash.DeliveryClaim, payload string) (string, error)
-	// FinishDelivery stores the outcome of an attempt and ends the claim.
 	FinishDelivery(context.Context, crash.DeliveryClaim, crash.DeliveryOutcome) error
 }
 

@@ -28,38 +28,21 @@ import (
 	"mishap/crash/symbols/debuginfo"
 )
 
-// Jobs stores the jobs.
-type Jobs interface {
-	// ClaimJob claims the next job with a core. It returns false if there is none.
+// Store stores the jobs, what instances can do, and which files (BUILD-ID/KIND) jobs wait for. Packages db
+// and db/symbols describe its methods.
+type Store interface {
 	ClaimJob(ctx context.Context, store string, architectures []string) (crash.SymbolClaim, bool, error)
-	// QueueAddresses queues jobs for problems that are known by their addresses only and have changed
-	// since the position. It returns the new position, and whether there are more problems.
 	QueueAddresses(ctx context.Context, since crash.SymbolCursor) (crash.SymbolCursor, bool, error)
-	// ClaimAddresses claims the next job without a core. It returns false if there is none.
 	ClaimAddresses(ctx context.Context) (crash.SymbolClaim, bool, error)
-	// RenewClaim prolongs a claim. It returns Conflict if another instance has taken over the job.
 	RenewClaim(ctx context.Context, c crash.SymbolClaim) error
-	// ReleaseClaim returns a job to the queue.
 	ReleaseClaim(ctx context.Context, c crash.SymbolClaim) error
-	// FinishJob stores the outcome of a job. It returns Conflict if another instance has taken it over.
 	FinishJob(ctx context.Context, c crash.SymbolClaim, o crash.SymbolOutcome) error
-	// Report returns a report with its fields, or NotFound.
 	Report(ctx context.Context, id crash.OopsID) (crash.StoredReport, error)
-}
-
-// Files stores what instances can do and which files jobs wait for.
-type Files interface {
-	// WorkerSeen records what this instance can symbolise, or why it cannot.
 	WorkerSeen(ctx context.Context, w crash.SymbolWorker) error
-	// WorkerGone records that this instance no longer symbolises.
 	WorkerGone(ctx context.Context) error
-	// MissingFiles returns the files (BUILD-ID/KIND) that jobs wait for.
 	MissingFiles(ctx context.Context, store string) ([]string, error)
-	// FilesAdded queues the jobs again that wait for one of these files.
 	FilesAdded(ctx context.Context, store string, ids []string) error
-	// CoresRemoved records that cores are no longer stored.
 	CoresRemoved(ctx context.Context, cores []crash.OopsID) error
-	// HeldReports returns those of the reports that belong to held problems.
 	HeldReports(ctx context.Context, reports []crash.OopsID) ([]crash.OopsID, error)
 }
 
@@ -74,8 +57,7 @@ type Builds interface {
 
 // Deps holds the dependencies and settings of a Worker.
 type Deps struct {
-	Jobs       Jobs
-	Files      Files
+	Store      Store
 	Builds     Builds
 	Cores      *cores.Store
 	Symboliser *symbols.Symboliser
@@ -139,7 +121,7 @@ func (w *Worker) Round(ctx context.Context) error {
 		return err
 	}
 	for ctx.Err() == nil {
-		c, ok, err := w.Jobs.ClaimJob(ctx, w.Cores.ID(), w.architectures)
+		c, ok, err := w.Store.ClaimJob(ctx, w.Cores.ID(), w.architectures)
 		if err != nil || !ok {
 			return err
 		}
@@ -155,7 +137,7 @@ func (w *Worker) Round(ctx context.Context) error {
 
 // Stop ends the debugger, and records that this instance no longer symbolises.
 func (w *Worker) Stop(ctx context.Context) error {
-	return errors.Join(w.Symboliser.Close(), w.Files.WorkerGone(ctx))
+	return errors.Join(w.Symboliser.Close(), w.Store.WorkerGone(ctx))
 }
 
 func (w *Worker) check(ctx context.Context) error {
@@ -181,7 +163,7 @@ func (w *Worker) check(ctx context.Context) error {
 		w.Log.WarnContext(ctx, "cannot symbolise cores, so machines are not asked for any", "reason", problem)
 	}
 	w.architectures, w.problem, w.checked = architectures, problem, time.Now()
-	return w.Files.WorkerSeen(ctx, crash.SymbolWorker{Store: w.Cores.ID(), Architectures: architectures,
+	return w.Store.WorkerSeen(ctx, crash.SymbolWorker{Store: w.Cores.ID(), Architectures: architectures,
 		Problem: problem})
 }
 
@@ -190,12 +172,12 @@ func (w *Worker) search(ctx context.Context) error {
 		return nil
 	}
 	w.searched = time.Now()
-	missing, err := w.Files.MissingFiles(ctx, w.Cores.ID())
+	missing, err := w.Store.MissingFiles(ctx, w.Cores.ID())
 	if err != nil {
 		return err
 	}
 	if added := w.Symboliser.Finder.Added(missing); len(added) > 0 {
-		return w.Files.FilesAdded(ctx, w.Cores.ID(), added)
+		return w.Store.FilesAdded(ctx, w.Cores.ID(), added)
 	}
 	return nil
 }
@@ -235,19 +217,19 @@ func (w *Worker) work(ctx context.Context, c crash.SymbolClaim) error {
 	if o.State != crash.SymbolsDone || c.Addresses {
 		return nil
 	}
-	if held, err := w.Files.HeldReports(ctx, []crash.OopsID{c.Report}); err != nil || len(held) > 0 {
+	if held, err := w.Store.HeldReports(ctx, []crash.OopsID{c.Report}); err != nil || len(held) > 0 {
 		return err // the cleaner removes the core when the hold has ended
 	}
 	if err := w.Cores.Remove(ctx, c.Report); err != nil {
 		return err // the cleaner tries again
 	}
-	return w.Files.CoresRemoved(ctx, []crash.OopsID{c.Report})
+	return w.Store.CoresRemoved(ctx, []crash.OopsID{c.Report})
 }
 
 // renew prolongs a claim until ctx ends. If another instance has taken over the job, it calls cancel.
 func (w *Worker) renew(ctx context.Context, cancel func(), c crash.SymbolClaim) {
 	for crash.Sleep(ctx, w.Renew) == nil {
-		err := w.Jobs.RenewClaim(ctx, c)
+		err := w.Store.RenewClaim(ctx, c)
 		if errors.Is(err, crash.Conflict) {
 			cancel()
 		}
@@ -266,7 +248,7 @@ const (
 func (w *Worker) release(ctx context.Context, c crash.SymbolClaim) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
-	if err := w.Jobs.ReleaseClaim(ctx, c); err != nil && !errors.Is(err, crash.Conflict) {
+	if err := w.Store.ReleaseClaim(ctx, c); err != nil && !errors.Is(err, crash.Conflict) {
 		return err
 	}
 	return nil
@@ -277,7 +259,7 @@ func (w *Worker) release(ctx context.Context, c crash.SymbolClaim) error {
 func (w *Worker) finish(ctx context.Context, c crash.SymbolClaim, o crash.SymbolOutcome) error {
 	pause := finishPause
 	for n := 1; ; n++ {
-		err := w.Jobs.FinishJob(ctx, c, o)
+		err := w.Store.FinishJob(ctx, c, o)
 		switch {
 		case err == nil, errors.Is(err, crash.Conflict):
 			return err
@@ -293,7 +275,7 @@ func (w *Worker) finish(ctx context.Context, c crash.SymbolClaim, o crash.Symbol
 var errCoresAway = errors.New("the core dumps cannot be reached")
 
 func (w *Worker) symbolise(ctx context.Context, c crash.SymbolClaim) (crash.SymbolOutcome, error) {
-	report, err := w.Jobs.Report(ctx, c.Report)
+	report, err := w.Store.Report(ctx, c.Report)
 	if errors.Is(err, crash.NotFound) {
 		return crash.SymbolOutcome{State: crash.SymbolsExpired, Reason: "The report is no longer stored."}, nil
 	}
@@ -389,15 +371,10 @@ func (w *writer) Write(p []byte) (int, error) {
 
 // CleanerStore is the part of the database that Clean needs.
 type CleanerStore interface {
-	// UnrecordedCores returns those of the stored cores whose arrival was not recorded.
 	UnrecordedCores(ctx context.Context, stored []crash.OopsID) ([]crash.ReceivedCore, error)
-	// CoreReceived records that a core is stored. needed is false if it is no longer needed.
 	CoreReceived(ctx context.Context, c crash.ReceivedCore) (needed bool, err error)
-	// DoneCores returns those of the cores that are no longer needed.
 	DoneCores(ctx context.Context, cores []crash.OopsID) ([]crash.OopsID, error)
-	// HeldReports returns those of the reports that belong to held problems.
 	HeldReports(ctx context.Context, reports []crash.OopsID) ([]crash.OopsID, error)
-	// CoresRemoved records that cores are no longer stored.
 	CoresRemoved(ctx context.Context, cores []crash.OopsID) error
 }
 
@@ -633,7 +610,7 @@ func list(names []string) string {
 // debugger that it can confine.
 func (w *Worker) NameAddresses(ctx context.Context) error {
 	for more := true; more && ctx.Err() == nil; {
-		next, again, err := w.Jobs.QueueAddresses(ctx, w.addresses)
+		next, again, err := w.Store.QueueAddresses(ctx, w.addresses)
 		if err != nil {
 			return err
 		}
@@ -642,7 +619,7 @@ func (w *Worker) NameAddresses(ctx context.Context) error {
 			continue // Round records why
 		}
 		for ctx.Err() == nil {
-			c, ok, err := w.Jobs.ClaimAddresses(ctx)
+			c, ok, err := w.Store.ClaimAddresses(ctx)
 			if err != nil {
 				return err
 			}

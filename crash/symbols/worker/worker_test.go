@@ -69,7 +69,7 @@ func startWith(t *testing.T, stored *cores.Store) fixture {
 	f.builds = dbsymbols.NewBuilds(f.store.Store)
 	s.Builds = f.builds
 	t.Cleanup(func() { _ = s.Close() })
-	f.Worker, err = worker.New(worker.Deps{Jobs: f.store, Files: f.store, Builds: f.builds,
+	f.Worker, err = worker.New(worker.Deps{Store: f.store, Builds: f.builds,
 		Cores: f.cores, Symboliser: s, Version: "1",
 		Renew: dbsymbols.RenewInterval, Log: dbtest.Log(t), Registerer: prometheus.NewRegistry()})
 	checktest.NoError(t, err)
