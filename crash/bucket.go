@@ -265,7 +265,7 @@ var variableFields = map[string]bool{
 func DuplicateKey(system SystemID, f Fields) (key, former ReportKey) {
 	h := newKeyHash(system)
 	switch {
-	case hasAll(f, occurrence[:]):
+	case !slices.ContainsFunc(occurrence[:], func(name string) bool { return isBlank(f[name]) }):
 		former = formerKey(system, f)
 		for _, name := range occurrence {
 			h.add(asSent(f[name]))
@@ -293,10 +293,6 @@ func formerKey(system SystemID, f Fields) ReportKey {
 		h.add(f[name])
 	}
 	return h.key(f["Date"])
-}
-
-func hasAll(f Fields, names []string) bool {
-	return !slices.ContainsFunc(names, func(name string) bool { return isBlank(f[name]) })
 }
 
 func isBlank(s string) bool { return strings.TrimSpace(s) == "" }

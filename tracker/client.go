@@ -210,11 +210,6 @@ func (c *Client) Check(ctx context.Context) (string, error) {
 	return name, err
 }
 
-func errPermission(e *CallError) *crash.Error {
-	return crash.Errorf(crash.Refused, "tracker_refused", "The tracker refused: mishap lacks a permission (%s). "+
-		"An admin can reconnect at /admin/tracker with a level that may change data.", e.Text).Because(e)
-}
-
 func sentence(e *CallError) *crash.Error {
 	var out *crash.Error
 	switch e.Outcome {
@@ -225,7 +220,8 @@ func sentence(e *CallError) *crash.Error {
 		out.RetryAfter = defaultRetryAfter
 	case OutcomeRefused:
 		if e.Status == http.StatusUnauthorized {
-			return errPermission(e)
+			return crash.Errorf(crash.Refused, "tracker_refused", "The tracker refused: mishap lacks a permission (%s). "+
+				"An admin can reconnect at /admin/tracker with a level that may change data.", e.Text).Because(e)
 		}
 		out = crash.Errorf(crash.Refused, "tracker_refused", "The tracker refused: %s", e.Text)
 	case OutcomeBusy:
@@ -369,7 +365,7 @@ func (c *Client) exchange(hc *http.Client, operation string, req *http.Request, 
 		hc = &http.Client{Transport: wrap(hc.Transport), CheckRedirect: hc.CheckRedirect}
 	}
 	req = req.WithContext(ctx)
-	req.Header.Set("User-Agent", c.cfg.userAgent())
+	req.Header.Set("User-Agent", "mishap/"+c.cfg.Version+" (+"+c.cfg.BaseURL+")")
 	resp, err := hc.Do(req)
 	if err != nil {
 		outcome := OutcomeUnknown

@@ -942,7 +942,10 @@ func (f *Filer) subscribe(ctx context.Context) error {
 			f.log.WarnContext(ctx, "not subscribed", "filing", sub.Filing, "bug", sub.Bug,
 				"outcome", answer.Outcome, "status", answer.Status)
 		}
-		if err := f.saveSubscription(ctx, sub, answer, err == nil); err != nil {
+		saving, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
+		err = f.store.FinishSubscription(saving, sub, answer, err == nil)
+		cancel()
+		if err != nil {
 			return err
 		}
 	}
@@ -961,12 +964,6 @@ func (f *Filer) subscribePerson(ctx context.Context, sub *crash.Subscription) er
 		sub.As = ""
 	}
 	return f.client.Subscribe(ctx, sub.Bug, sub.Account)
-}
-
-func (f *Filer) saveSubscription(ctx context.Context, sub crash.Subscription, a crash.TrackerAnswer, done bool) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
-	defer cancel()
-	return f.store.FinishSubscription(ctx, sub, a, done)
 }
 
 // startSubscribing runs subscribe in the background, at most once at a time.

@@ -527,12 +527,6 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// userAgent returns the User-Agent header. It is distinctive, because the tracker may refuse common
-// ones.
-func (c Config) userAgent() string {
-	return "mishap/" + c.Version + " (+" + c.BaseURL + ")"
-}
-
 // Key identifies the tracker and the application in the database.
 func (c Config) Key() crash.TrackerKey {
 	return crash.TrackerKey{URL: c.URL, ConsumerKey: c.ConsumerKey}

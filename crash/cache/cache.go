@@ -78,7 +78,11 @@ func Get[V any, R comparable](c *Cache[R], revision R, key any, read func() (V, 
 	c.loading[k] = l
 	c.mu.Unlock()
 	defer func() {
-		c.endLoad(k, l)
+		c.mu.Lock()
+		if c.loading[k] == l {
+			delete(c.loading, k)
+		}
+		c.mu.Unlock()
 		close(l.done)
 	}()
 	if l.value, l.err = read(); l.err == nil {
@@ -96,14 +100,6 @@ type load[R comparable, V any] struct {
 }
 
 var errPanicked = errors.New("reading a value for the cache panicked")
-
-func (c *Cache[R]) endLoad(k typedKey, load any) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.loading[k] == load {
-		delete(c.loading, k)
-	}
-}
 
 // put stores a value that was loaded at a revision. It does nothing if another revision has been
 // used since, or if the value is larger than the limit.

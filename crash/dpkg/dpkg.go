@@ -37,14 +37,6 @@ func leadsText(s string) bool { return s != "" && !isDigit(s[0]) }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-func cutDigits(s string) (digits, rest string) {
-	n := 0
-	for n < len(s) && isDigit(s[n]) {
-		n++
-	}
-	return s[:n], s[n:]
-}
-
 // compareDigits compares two runs of digits by value, whatever their length.
 func compareDigits(a, b string) int {
 	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
@@ -184,9 +176,9 @@ func appendPart(key []byte, s string) []byte {
 			key = append(key, ranks[s[0]])
 			s = s[1:]
 		}
-		var digits string
-		digits, s = cutDigits(s)
-		key = appendDigits(append(key, rankEnd), digits)
+		rest := strings.TrimLeft(s, "0123456789")
+		key = appendDigits(append(key, rankEnd), s[:len(s)-len(rest)])
+		s = rest
 	}
 	return append(key, rankEnd)
 }

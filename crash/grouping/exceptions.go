@@ -398,7 +398,8 @@ func isJavaName(r rune) bool { return pytext.IsWord(r) || r == '.' || r == '$' |
 // signature omits the frame.
 func javaFunction(frame string) (name, why string) {
 	name, _, _ = strings.Cut(frame, "(")
-	name = name[strings.LastIndexByte(withoutHidden(name), '/')+1:]
+	visible, _, _ := strings.Cut(name, "/0x") // without the address of a generated class
+	name = name[strings.LastIndexByte(visible, '/')+1:]
 	dot := strings.LastIndexByte(name, '.')
 	isMethod := func(r rune) bool { return isJavaName(r) || r == '<' || r == '>' || r == '-' }
 	if dot < 1 || pytext.Run(name, isMethod) != name {
@@ -410,15 +411,6 @@ func javaFunction(frame string) (name, why string) {
 		return "", "it is reflection"
 	}
 	return javaClass(class) + "." + javaMethod(method), ""
-}
-
-// withoutHidden removes the address of a generated class, as in "Foo$$Lambda/0x00007f.run". Its
-// slash would be mistaken for the one after a module.
-func withoutHidden(name string) string {
-	if i := strings.Index(name, "/0x"); i >= 0 {
-		return name[:i]
-	}
-	return name
 }
 
 // javaClass removes generated parts: "Foo$$Lambda$14/0x80c03" → "Foo$$Lambda", "$Proxy12" →
@@ -699,8 +691,9 @@ func rustPanicSignature(f crash.Fields, rec *recorder) string {
 	}
 	names := rustFrames(rest, field, offsetIn(f[field], rest), rec)
 	place := rustFile(file)
-	if len(names) == 0 && isRustCommon(message) {
-		place += "@" + rustLine(file)
+	if len(names) == 0 && (strings.TrimSpace(message) == "" || hasAnyPrefix(message, rustCommon[:]...)) {
+		_, line, _ := strings.Cut(file, ":")
+		place += "@" + crash.Truncate(pytext.Run(line, pytext.IsDigit), maxWord)
 	}
 	return join(append([]string{program, "panic", rec.change(said, place), rec.change(message, rustMessage(message))},
 		names...)...)
@@ -748,15 +741,6 @@ var rustCommon = [...]string{
 	"assertion failed: `(left ", "already borrowed", "already mutably borrowed", "RefCell already", "byte index",
 	"start byte index", "end byte index", "slice index", "range start index", "range end index", "capacity overflow",
 	"misaligned pointer", "null pointer dereference",
-}
-
-func isRustCommon(message string) bool {
-	return strings.TrimSpace(message) == "" || hasAnyPrefix(message, rustCommon[:]...)
-}
-
-func rustLine(place string) string {
-	_, rest, _ := strings.Cut(place, ":")
-	return crash.Truncate(pytext.Run(rest, pytext.IsDigit), maxWord)
 }
 
 // rustFile returns a source file without line, column and build directory.

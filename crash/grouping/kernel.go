@@ -101,17 +101,13 @@ func (o *oopsReader) line(line string) {
 	switch {
 	case strings.HasPrefix(text, "---[ end "):
 		o.done = o.problem != "" && (o.place != "" || len(o.frames) > 0)
-	case isTraceStart(text):
+	case hasAnyPrefix(text, "Call Trace:", "Call trace:") || text == "Backtrace:":
 		o.traces++
 		o.inTrace, o.marker = o.traces == 1, ""
 	case o.place == "" && o.takePlace(text):
 	default:
 		o.takeProblem(text)
 	}
-}
-
-func isTraceStart(text string) bool {
-	return hasAnyPrefix(text, "Call Trace:", "Call trace:") || text == "Backtrace:"
 }
 
 func (o *oopsReader) frame(text string) bool {
@@ -204,20 +200,12 @@ func kernelName(name, after string) string {
 			return bare + " [" + name + "]"
 		}
 	}
-	if _, module, ok := cutLast(after, ") "); ok { // symbolised: "name (file.c:12) module"
-		if module = strings.TrimSpace(module); module != "" && pytext.Run(module, pytext.IsWord) == module {
+	if i := strings.LastIndex(after, ") "); i >= 0 { // symbolised: "name (file.c:12) module"
+		if module := strings.TrimSpace(after[i:][len(") "):]); module != "" && pytext.Run(module, pytext.IsWord) == module {
 			return bare + " [" + module + "]"
 		}
 	}
 	return bare
-}
-
-func cutLast(s, separator string) (before, after string, found bool) {
-	i := strings.LastIndex(s, separator)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(separator):], true
 }
 
 // placePrefixes lists the prefixes of the line that names the function of the fault, on each

@@ -276,14 +276,11 @@ func snapSignature(f crash.Fields, rec *recorder) string {
 		}
 		rec.read("ErrorMessage")
 		rec.markAll("ErrorMessage", message)
-		return join(strings.ToLower(kind), crash.Truncate(name, maxName), withoutSnapRevision(normalise(message, rec), name))
+		// The revision is part of the names of units: "snap-reef-123.mount".
+		message = strings.ReplaceAll(normalise(message, rec), "snap-"+name+"-VERSION", "snap-"+name+"-N")
+		return join(strings.ToLower(kind), crash.Truncate(name, maxName), message)
 	}
 	return ""
-}
-
-// withoutSnapRevision removes the revision from the names of units: "snap-reef-123.mount".
-func withoutSnapRevision(message, name string) string {
-	return strings.ReplaceAll(message, "snap-"+name+"-VERSION", "snap-"+name+"-N")
 }
 
 // recoverableSignature is the rule for problems that programs detect themselves and report without

@@ -179,7 +179,10 @@ func sign(rules []ownRule, f crash.Fields, rec *recorder) crash.Grouping {
 // "/snap/reef/123/bin/reef", "/tmp/.mount_reefAb3xY9/usr/bin/reef".
 func subject(f crash.Fields) string {
 	if path := f["ExecutablePath"]; path != "" {
-		return crash.Truncate(currentRevision(path), maxExecutable)
+		for _, r := range revisions {
+			path = r.directory.ReplaceAllString(path, r.current)
+		}
+		return crash.Truncate(path, maxExecutable)
 	}
 	return crash.Truncate(pytext.FirstWord(crash.Truncate(f["Package"], maxWords)), maxName)
 }
@@ -192,14 +195,6 @@ var revisions = []struct {
 	{regexp.MustCompile(`^(/tmp/\.mount_[^/]+)[^/]{6}/`), "${1}/"},
 	{regexp.MustCompile(`(/flatpak/app/[^/]*/[^/]*/[^/]*/)[0-9a-fA-F]{64}/`), "${1}active/"},
 	{regexp.MustCompile(`^((?:/snap|/var/lib/snapd/snap)/[^/]*)/x?[0-9]+/`), "${1}/current/"},
-}
-
-// currentRevision removes what changes with each revision or run from the path of a program.
-func currentRevision(path string) string {
-	for _, r := range revisions {
-		path = r.directory.ReplaceAllString(path, r.current)
-	}
-	return path
 }
 
 // isRevision reports whether a directory is named after a revision: "123", or "x1" for a snap

@@ -470,7 +470,10 @@ func (ix *Index) Update(change func(*Updater)) {
 // bucket are not affected.
 func (u *Updater) SetBucket(l Bucket, seen ...crash.SeenSpan) {
 	l.Signature = crash.Truncate(l.Signature, MaxSignature)
-	u.ix.shareTexts(&l)
+	share(u.ix.texts, &l.Rule)
+	for _, text := range []*string{&l.Type, &l.Executable, &l.Package, &l.Source} {
+		share(u.ix.texts, text)
+	}
 	releases := make([]facts, len(seen))
 	for i, span := range seen {
 		releases[i] = u.ix.labels.facts(span)

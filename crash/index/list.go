@@ -677,13 +677,9 @@ func (d *data) setDays(p *Problem) {
 	s := &d.scan[p.place]
 	s.cells, s.merged, s.first, s.last = d.buckets[p.head].cells, len(p.merged) > 0, 1<<16-1, 0
 	for l := range d.bucketsOf(p) {
-		s.extend(l.cells)
-	}
-}
-
-func (s *listScan) extend(cells []cell) {
-	if n := len(cells); n > 0 {
-		s.first, s.last = min(s.first, cells[0].day), max(s.last, cells[n-1].day)
+		if n := len(l.cells); n > 0 {
+			s.first, s.last = min(s.first, l.cells[0].day), max(s.last, l.cells[n-1].day)
+		}
 	}
 }
 

@@ -143,14 +143,6 @@ func (p *Problem) FoldedSignature() string {
 	return p.folded[:p.signature]
 }
 
-// shareTexts replaces texts that many buckets have by shared copies.
-func (ix *Index) shareTexts(l *Bucket) {
-	share(ix.texts, &l.Rule)
-	for _, text := range []*string{&l.Type, &l.Executable, &l.Package, &l.Source} {
-		share(ix.texts, text)
-	}
-}
-
 func share[T ~string](texts map[string]string, text *T) {
 	known, ok := texts[string(*text)]
 	if !ok {

@@ -297,10 +297,6 @@ func verify(key []byte, purpose, token string, details int) ([]string, error) {
 	return found, nil
 }
 
-func unsubscribePath(key []byte, user int64) string {
-	return PathUnsubscribe + sign(key, purposeUnsubscribe, strconv.FormatInt(user, 10), subscription)
-}
-
 // Paths of links in mails.
 const (
 	PathUnsubscribe = "/unsubscribe/" // and the token
@@ -483,7 +479,8 @@ func (m *Mailer) write(key []byte, mail crash.Mail, notices []crash.Notice) (tex
 	if len(notices) == 0 {
 		return texts{}, fmt.Errorf("the events in mail %d have been deleted", mail.ID)
 	}
-	t := texts{Why: why(notices), Settings: base + PathSettings, Unsubscribe: base + unsubscribePath(key, mail.User)}
+	t := texts{Why: why(notices), Settings: base + PathSettings, Unsubscribe: base + PathUnsubscribe +
+		sign(key, purposeUnsubscribe, strconv.FormatInt(mail.User, 10), subscription)}
 	if mail.Kind == crash.MailNotice {
 		m.single(&t, notices[0].Event)
 	} else {

@@ -317,7 +317,7 @@ func (f *Finder) keep(file *os.File, w Wanted, to, url, archive string, size int
 	if err := f.cache.put(file.Name(), w.ID, w.Kind, r.Origin); err != nil {
 		return err
 	}
-	f.cache.forgetMisses(w.ID, w.Kind)
+	_ = os.Remove(f.cache.missesPath(w.ID, w.Kind)) // otherwise it expires
 	return f.cache.evict()
 }
 
@@ -622,12 +622,6 @@ func (f *Folder) addMiss(id BuildID, k Kind, past misses, server string, a Attem
 		return fmt.Errorf("folder of symbols: %w", err)
 	}
 	return nil
-}
-
-func (f *Folder) forgetMisses(id BuildID, k Kind) {
-	if err := os.Remove(f.missesPath(id, k)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return // they expire by themselves
-	}
 }
 
 // Folder stores files by build-id, in the layout of debuginfod's own cache: BUILD-ID/executable and
