@@ -30,7 +30,7 @@ type ErasePage struct {
 }
 
 func (p ErasePage) form() layout.PostFormArgs {
-	return layout.PostFormArgs{ID: "erase", Action: problems.ErasePath(p.System), CSRFToken: p.Shell.CSRFToken}
+	return p.Shell.Form("erase", problems.ErasePath(p.System))
 }
 
 // running reports whether the machine is being erased.

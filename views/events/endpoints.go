@@ -141,8 +141,7 @@ func (p EndpointPage) stopped() bool { return p.Stop.Holds() }
 
 // action returns the form of a button that changes the endpoint.
 func (p EndpointPage) action(name string) layout.PostFormArgs {
-	return layout.PostFormArgs{ID: "endpoint-" + name, Action: EndpointPath(p.Endpoint.ID, "/"+name),
-		CSRFToken: p.Shell.CSRFToken}
+	return p.Shell.Form("endpoint-" + name, EndpointPath(p.Endpoint.ID, "/"+name))
 }
 
 // settings returns the form with the settings.
