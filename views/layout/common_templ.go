@@ -2270,15 +2270,15 @@ func Options[T ~string](all []T, chosen T, word func(T) string) templ.Component 
 			templ_7745c5c3_Var103 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		for _, one := range all {
+		for _, value := range all {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 143, "<option value=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var104 string
-			templ_7745c5c3_Var104, templ_7745c5c3_Err = templ.JoinStringErrs(string(one))
+			templ_7745c5c3_Var104, templ_7745c5c3_Err = templ.JoinStringErrs(string(value))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/layout/common.templ`, Line: 451, Col: 29}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/layout/common.templ`, Line: 451, Col: 31}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var104))
 			if templ_7745c5c3_Err != nil {
@@ -2288,7 +2288,7 @@ func Options[T ~string](all []T, chosen T, word func(T) string) templ.Component 
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if one == chosen {
+			if value == chosen {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 145, " selected")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -2300,9 +2300,9 @@ func Options[T ~string](all []T, chosen T, word func(T) string) templ.Component 
 			}
 			if word == nil {
 				var templ_7745c5c3_Var105 string
-				templ_7745c5c3_Var105, templ_7745c5c3_Err = templ.JoinStringErrs(string(one))
+				templ_7745c5c3_Var105, templ_7745c5c3_Err = templ.JoinStringErrs(string(value))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/layout/common.templ`, Line: 453, Col: 17}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/layout/common.templ`, Line: 453, Col: 19}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var105))
 				if templ_7745c5c3_Err != nil {
@@ -2310,9 +2310,9 @@ func Options[T ~string](all []T, chosen T, word func(T) string) templ.Component 
 				}
 			} else {
 				var templ_7745c5c3_Var106 string
-				templ_7745c5c3_Var106, templ_7745c5c3_Err = templ.JoinStringErrs(word(one))
+				templ_7745c5c3_Var106, templ_7745c5c3_Err = templ.JoinStringErrs(word(value))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/layout/common.templ`, Line: 455, Col: 15}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/layout/common.templ`, Line: 455, Col: 17}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var106))
 				if templ_7745c5c3_Err != nil {
