@@ -34,7 +34,6 @@ func Compression() (func(http.Handler) http.HandlerFunc, error) {
 	return gzhttp.NewWrapper(gzhttp.MinSize(1024), gzhttp.CompressionLevel(compressionLevel))
 }
 
-// routes returns the handler with all routes.
 func (s *Server) routes() (http.Handler, error) {
 	compress, err := Compression()
 	if err != nil {
@@ -330,7 +329,6 @@ func (s *Server) wrongMethod(w http.ResponseWriter, r *http.Request) error {
 	return &web.MethodError{}
 }
 
-// hasRoute reports whether there is a route for a method and path.
 func hasRoute(r *http.Request, method, path string) bool {
 	return chi.RouteContext(r.Context()).Routes.Match(chi.NewRouteContext(), method, path)
 }

@@ -114,7 +114,6 @@ func (s *Server) RefreshGroups(ctx context.Context) error { return s.people.Refr
 // Handler returns the handler of the web side.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// serveAPI answers requests to the API.
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) error {
 	caller := callerOf(r)
 	caller.AuditRead = func() error { return s.web.AuditView(r, "read.api", r.URL.Path) }

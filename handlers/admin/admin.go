@@ -242,7 +242,6 @@ func (s *Pages) sendAccess(w http.ResponseWriter, r *http.Request, status int, f
 	return s.web.Page(w, r, status, view.Access(page))
 }
 
-// formGrant reads a grant from a form.
 func formGrant(r *http.Request) crash.Grant {
 	g := crash.Grant{Source: crash.Source(r.PostFormValue("source")),
 		Group: crash.Truncate(r.PostFormValue("group"), 300), Role: crash.Role(r.PostFormValue("role"))}

@@ -149,7 +149,6 @@ const shownErasures = 200
 var errEraseConfirm = crash.Errorf(crash.Unprocessable, "not_confirmed", "These are not the first 8 characters of "+
 	"the id of the machine; nothing was erased.")
 
-// systemInPath returns the machine that the address names.
 func systemInPath(r *http.Request) (crash.SystemID, error) {
 	name, err := web.PathText(r, "system")
 	return crash.NewSystemID(name), err

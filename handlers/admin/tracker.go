@@ -58,7 +58,6 @@ func (s *Pages) sendTrackerPage(w http.ResponseWriter, r *http.Request, failed e
 	return s.web.Page(w, r, status, bugsview.AdminTrackerPage(p))
 }
 
-// trackerPage returns the page with what the configuration and the connection say.
 func (s *Pages) trackerPage(c crash.Connection) bugsview.TrackerPage {
 	return bugsview.TrackerPage{
 		Tracker: s.web.Config.TrackerName, Connection: c, ConfigFile: s.web.Config.ConfigFile,
@@ -205,7 +204,6 @@ func (s *Pages) ChangeTemplate(w http.ResponseWriter, r *http.Request) error {
 	return s.sendTemplates(w, r, status, page)
 }
 
-// redirectToTemplate redirects to the form of the template, with a message.
 func (s *Pages) redirectToTemplate(
 	w http.ResponseWriter, r *http.Request, page view.TemplatesPage, message string,
 ) error {
@@ -359,7 +357,6 @@ func (s *Pages) ChangeUpdates(w http.ResponseWriter, r *http.Request) error {
 	return s.web.Done(w, r, bugsview.PathUpdates, message)
 }
 
-// policyIn returns the row in a form, and what is wrong with it.
 func policyIn(form url.Values) (row crash.UpdatePolicy, problem string) {
 	row = crash.UpdatePolicy{Pattern: strings.TrimSpace(form.Get("pattern")), Again: form.Get("again") == "on",
 		Quiet: form.Get("quiet") == "on", Section: form.Get("section") == "on"}

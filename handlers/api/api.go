@@ -294,13 +294,11 @@ func mergeAnswer(question []byte, answer any) (map[string]json.RawMessage, error
 
 var errNotJSON = crash.Errorf(crash.Invalid, "not_json", "Request is not valid JSON.")
 
-// indexEntry is the entry of one resource in the index.
 type indexEntry struct {
 	List   string `json:"list_endpoint"`
 	Schema string `json:"schema"`
 }
 
-// index returns the resources by name.
 func (a *API) index() map[string]indexEntry {
 	index := map[string]indexEntry{}
 	for _, res := range a.resources {
@@ -356,7 +354,6 @@ func (res *resource) scope() crash.Scope {
 // listFunc returns all objects of a list, before paging.
 type listFunc func(context.Context, input) ([]any, error)
 
-// detailFunc returns the object of a key.
 type detailFunc func(ctx context.Context, in input, key string) (any, error)
 
 // postFunc answers a question in a request body.
@@ -365,7 +362,6 @@ type postFunc func(ctx context.Context, in input, body []byte) (any, error)
 // Callers who may not read reports receive redacted texts, as in bugs. Answers also contain the id
 // of a problem, which identifies it even if its signature is redacted.
 
-// mayRead reports whether the caller may read reports.
 func (in input) mayRead() bool { return signedIn.check(in.caller) == nil }
 
 // visibleBucket returns b as the caller may see it.

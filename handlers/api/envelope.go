@@ -174,7 +174,6 @@ func (a *API) writeAs(w http.ResponseWriter, r *http.Request, f format, status i
 	return nil
 }
 
-// format is the format of an answer.
 type format string
 
 const (
@@ -256,7 +255,6 @@ func encodeAs(f format, v any) ([]byte, error) {
 	return x.Bytes(), nil
 }
 
-// xmlWriter writes values as XML elements.
 type xmlWriter struct{ bytes.Buffer }
 
 // xmlName matches the names that become the name of an element; others become an attribute.
@@ -324,7 +322,6 @@ func (x *xmlWriter) element(name string, value any, hash string) {
 // text writes escaped text. Characters that XML does not allow become U+FFFD.
 func (x *xmlWriter) text(s string) { _ = xml.EscapeText(x, []byte(s)) } // writes to a buffer do not fail
 
-// resource is one entry of the table.
 type resource struct {
 	name    string
 	summary string // one line
@@ -347,7 +344,6 @@ type resource struct {
 	refused  []string          // further statuses of refusals of an external resource
 }
 
-// allow returns the value of the Allow header.
 func (res *resource) allow() string {
 	if res.method == http.MethodGet {
 		return "GET, HEAD"
@@ -355,7 +351,6 @@ func (res *resource) allow() string {
 	return res.method
 }
 
-// listed reports whether the resource has a list.
 func (res *resource) listed() bool { return res.list != nil || res.window != nil }
 
 // ownLimit reports whether the resource handles limit itself, before paging.

@@ -72,7 +72,6 @@ func (a *API) OpenAPI() map[string]any {
 	}
 }
 
-// schemaOf describes one resource, for the address below the resource.
 func (a *API) schemaOf(res *resource) map[string]any {
 	kinds := schemas{}
 	out := object{

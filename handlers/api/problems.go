@@ -178,7 +178,6 @@ func (a *answers) addPeople(ctx context.Context, id crash.BucketID, out *bucketO
 	return nil
 }
 
-// addTraces adds the traces of the representative report.
 func (a *answers) addTraces(ctx context.Context, in input, id crash.BucketID, out *bucketObject) error {
 	report, err := a.store.RepresentativeReport(ctx, id)
 	if crash.KindOf(err) == crash.NotFound {
@@ -204,7 +203,6 @@ func (a *answers) addTraces(ctx context.Context, in input, id crash.BucketID, ou
 	return nil
 }
 
-// problemLink returns the absolute address of a problem's page.
 func (a *answers) problemLink(id crash.BucketID) string { return a.base + id.Path() }
 
 type instanceRow struct {
@@ -344,7 +342,6 @@ func unhex(c byte) int {
 	return -1
 }
 
-// kind is the type of a parameter's value.
 type kind string
 
 const (

@@ -26,7 +26,6 @@ const (
 	minDifference = 1 // crashes above the number expected by now
 )
 
-// rateQuestion is the question of package-rate-of-crashes.
 type rateQuestion struct {
 	date            time.Time // last day of the old version, and end of its mean
 	percentage      float64   // share of machines that receive the new version
@@ -125,7 +124,6 @@ func meanAndDeviation(counts []float64) (mean, deviation float64) {
 // chartDays is the number of days in a chart, including today.
 const chartDays = 360
 
-// series is one line of a chart.
 type series struct {
 	Color  string  `json:"color" doc:"Colour of the line in charts, always the same for a release."`
 	Key    string  `json:"key" doc:"The release."`
@@ -152,7 +150,6 @@ func (a *answers) lastDays(days int) (since, until time.Time) {
 	return crash.LastDays(a.now(), days)
 }
 
-// errExpired says that counts have expired.
 func errExpired(from time.Time) error {
 	return crash.Errorf(crash.Invalid, "counts_expired", "The counts of days before %s have expired; ask for later days.",
 		from.Format(time.DateOnly))
@@ -325,7 +322,6 @@ func (a *answers) countResources() []resource {
 	}
 }
 
-// dayValue is the count of one day.
 type dayValue struct {
 	Date  string `json:"date" doc:"YYYYMMDD, UTC."`
 	Value int64  `json:"value"`
@@ -692,7 +688,6 @@ func (a *answers) setStatus(ctx context.Context, q statusQuestion, id crash.Buck
 	return err
 }
 
-// until returns the conditions of a mute.
 func (q statusQuestion) until() (u crash.MuteUntil, err error) {
 	if q.Until != nil {
 		u = crash.MuteUntil{Reports: q.Until.Reports, Machines: q.Until.Machines, Days: q.Until.Days,

@@ -133,7 +133,6 @@ func (s *Pages) requestBug(r *http.Request) (creation, error) {
 	return c, nil
 }
 
-// answerJSON answers a program.
 func answerJSON(w http.ResponseWriter, c creation) error {
 	if c.err != nil {
 		return c.err

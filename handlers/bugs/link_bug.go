@@ -103,7 +103,6 @@ func (s *Pages) checkPublic(r *http.Request, found crash.BugReading, warning str
 		"%s Confirm on the form that you want to link it.", view.BugIsPublic)
 }
 
-// formBugNumber returns the number of the bug in a form.
 func (s *Pages) formBugNumber(r *http.Request) (int64, error) {
 	text := r.PostFormValue("bug")
 	if len(text) > web.MaxQueryText {
@@ -143,7 +142,6 @@ func (s *Pages) LinkBug(w http.ResponseWriter, r *http.Request) error {
 	return s.answerLinks(w, r, b.ID, layout.Flash{Kind: layout.FlashDone, Text: message})
 }
 
-// problemAndBug returns the problem in the path and the number of the bug in the form.
 func (s *Pages) problemAndBug(r *http.Request) (b crash.Bucket, number int64, err error) {
 	if b, err = s.panel.BucketInPath(r); err != nil {
 		return b, 0, err
@@ -236,7 +234,6 @@ func (s *Pages) answerLinks(w http.ResponseWriter, r *http.Request, id crash.Buc
 	return s.web.Page(w, r, http.StatusOK, templ.Join(problemsview.StatusPart(v), layout.FlashNow(message)))
 }
 
-// bugLinked confirms that a bug has been linked.
 func bugLinked(number int64) string { return "Bug " + strconv.FormatInt(number, 10) + " linked." }
 
 // ChangeChosen files bugs for the chosen problems, or requests new states of their bugs, and
@@ -415,7 +412,6 @@ func recheckResult(bug crash.Bug, since time.Time) (result string, pending bool)
 	return "waiting to be read", true
 }
 
-// filingResult describes the result of filing a bug, and reports whether it is pending.
 func filingResult(state view.BugState) (result string, pending bool) {
 	switch state {
 	case view.BugLinked:

@@ -48,7 +48,6 @@ func (s *Pages) ResumeNotifications(w http.ResponseWriter, r *http.Request) erro
 	return s.redirect(w, r, "Notifications are sent again.", layout.PathEndpoints)
 }
 
-// redirect redirects with a message.
 func (s *Pages) redirect(w http.ResponseWriter, r *http.Request, message, path string) error {
 	return s.web.Done(w, r, path, message)
 }
@@ -229,7 +228,6 @@ func (s *Pages) SaveEndpoint(w http.ResponseWriter, r *http.Request) error {
 	return s.redirect(w, r, "Settings saved.", view.EndpointPath(e.ID, ""))
 }
 
-// readSettings reads the settings in a form and returns them with what is wrong.
 func (s *Pages) readSettings(r *http.Request, e crash.Endpoint) (crash.Endpoint, view.EndpointForm, error) {
 	field := func(name string) string { return strings.TrimSpace(r.PostFormValue(name)) }
 	owner, _ := strconv.ParseInt(field("owner"), 10, 64) // 0: all administrators

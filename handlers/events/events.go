@@ -49,7 +49,6 @@ func New(kit *web.Kit, panel *panel.Panel, exporter *export.Exporter, d Deps) *P
 	return &Pages{kit, panel, exporter, d}
 }
 
-// flash redirects to a page with a message.
 func (s *Pages) flash(w http.ResponseWriter, r *http.Request, kind layout.FlashKind, message, path string) error {
 	return s.web.RedirectWith(w, r, path, layout.Flash{Kind: kind, Text: message})
 }
@@ -190,7 +189,6 @@ func (s *Pages) UnreadNotices(w http.ResponseWriter, r *http.Request) error {
 	return s.flash(w, r, layout.FlashDone, "Marked as unread again.", backToInbox(r))
 }
 
-// backToInbox returns the page of the inbox from which a form came.
 func backToInbox(r *http.Request) string {
 	if path := web.ReturnPath(r); path == layout.PathInbox || strings.HasPrefix(path, layout.PathInbox+"?") {
 		return path

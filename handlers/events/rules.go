@@ -228,7 +228,6 @@ func (s *Pages) saveRule(w http.ResponseWriter, r *http.Request, old rules.Rule)
 	return s.sendRule(w, r, status, page)
 }
 
-// ruleSwitched confirms that a rule was switched on or off.
 func ruleSwitched(name string, on bool) string {
 	if on {
 		return "“" + name + "” is on. It ignores what happened before."
@@ -236,7 +235,6 @@ func ruleSwitched(name string, on bool) string {
 	return "“" + name + "” is off."
 }
 
-// formOf returns the fields of the form of a rule.
 func formOf(rule rules.Rule, accounts map[int64]string) url.Values {
 	a := rule.Actions
 	v := url.Values{
@@ -283,7 +281,6 @@ func formOf(rule rules.Rule, accounts map[int64]string) url.Values {
 	return v
 }
 
-// readRule reads a rule from the form, and what is wrong with it.
 func (s *Pages) readRule(r *http.Request, old rules.Rule) (rules.Rule, rules.Problems, error) {
 	form := r.PostForm
 	on := func(field string) bool { return form.Get(field) == "1" }

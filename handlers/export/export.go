@@ -261,7 +261,6 @@ func (s *Exporter) stream(w http.ResponseWriter, r *http.Request, format string,
 	return err
 }
 
-// writeTable writes a table in a format.
 func (s *Exporter) writeTable(w io.Writer, r *http.Request, format string, t Table, changed time.Time) error {
 	out := bufio.NewWriterSize(w, 32<<10)
 	var err error

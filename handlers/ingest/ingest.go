@@ -218,7 +218,6 @@ func newMetrics(to prometheus.Registerer, more []prometheus.Collector) (*metrics
 	return m, nil
 }
 
-// pathKind is the kind of a request.
 type pathKind int
 
 const (
@@ -431,7 +430,6 @@ func statusOf(kind crash.Kind) int {
 
 const usualRetryAfter = time.Minute
 
-// refuse answers with the message of err for the sender.
 func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) result {
 	status, text, reason, retry := http.StatusInternalServerError, "Internal error.", "internal", time.Duration(0)
 	if e, ok := errors.AsType[*crash.Error](err); ok {
@@ -550,7 +548,6 @@ type room struct {
 
 func (h *handler) newRoom() *room { return &room{memory: h.memory} }
 
-// release returns all memory.
 func (m *room) release() {
 	m.memory.bodies.Release(m.body)
 	m.memory.decompressed.Release(m.decompressed)

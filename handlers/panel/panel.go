@@ -136,7 +136,6 @@ func (s *Panel) BugPart(r *http.Request, b crash.Bucket) bugsview.BugPart {
 	return p
 }
 
-// bugState returns the state of the bug cell of a bucket for a user.
 func (s *Panel) bugState(u crash.User, b crash.Bucket) bugsview.BugState {
 	if b.Bug.Number != 0 {
 		return bugsview.BugLinked

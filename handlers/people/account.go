@@ -194,7 +194,6 @@ func (s *Pages) PreferOwn(w http.ResponseWriter, r *http.Request) error {
 	return s.web.Done(w, r, web.PathAccount, "Saved.")
 }
 
-// ownConnectedAs confirms that the connection works.
 func ownConnectedAs(tracker, account string) string {
 	return "Your bugs can be filed as ~" + account + " at " + tracker + "."
 }
@@ -259,7 +258,6 @@ func (s *Pages) sendSecondFactor(w http.ResponseWriter, r *http.Request, status 
 	return s.web.Page(w, r, status, view.SecondFactor(page))
 }
 
-// appAddress returns the address by which an app learns a secret.
 func appAddress(site, user string, secret crash.Secret) (string, error) {
 	raw, err := view.DecodeSecret(secret)
 	if err != nil {

@@ -26,7 +26,6 @@ func (s *Pages) sendServices(w http.ResponseWriter, r *http.Request, status int,
 	return s.web.Page(w, r, status, view.Services(page))
 }
 
-// formTeam reads a team from a form.
 func formTeam(r *http.Request) crash.Team {
 	return crash.Team{Source: crash.Source(r.PostFormValue("source")),
 		Name: strings.TrimPrefix(strings.TrimSpace(crash.Truncate(r.PostFormValue("team"), 300)), "~")}

@@ -470,7 +470,6 @@ func (s *Pages) refuseChange(w http.ResponseWriter, r *http.Request, err error) 
 	return s.toAccount(w, r, layout.FlashError, a.Message)
 }
 
-// toAccount redirects to the page of the account, with a message.
 func (s *Pages) toAccount(w http.ResponseWriter, r *http.Request, kind layout.FlashKind, message string) error {
 	return s.web.RedirectWith(w, r, web.PathAccount, layout.Flash{Kind: kind, Text: message})
 }

@@ -237,7 +237,6 @@ func (s *Decisions) ShowMerge(w http.ResponseWriter, r *http.Request) error {
 	return s.mergePage(w, r, ids, http.StatusOK, "")
 }
 
-// mergePage shows the preview of a merge.
 func (s *Decisions) mergePage(w http.ResponseWriter, r *http.Request, ids []crash.BucketID, status int,
 	problem string,
 ) error {

@@ -48,7 +48,6 @@ func (s *Lists) ExportProblems(w http.ResponseWriter, r *http.Request, format st
 	return s.exportList(w, r, format, exportedList{title: "Most common problems", path: choice.URL(), filter: filter})
 }
 
-// exportedList is a list of problems to export.
 type exportedList struct {
 	title  string
 	path   string // path of the page, with its query
@@ -103,7 +102,6 @@ func (s *Lists) exportList(w http.ResponseWriter, r *http.Request, format string
 	})
 }
 
-// problemRow returns the row of one problem.
 func (s *Lists) problemRow(p index.Row, signature string, rises, signedIn bool) export.Row {
 	title := view.DocumentTitle(crash.Bucket{
 		ID: p.ID, Signature: p.Signature, Rule: p.Rule, Provisional: p.Provisional, ProblemType: p.Type,
@@ -236,7 +234,6 @@ func (s *Pages) reportTable(r *http.Request, title, path string,
 	}
 }
 
-// reportRow returns the row of one report.
 func (s *Pages) reportRow(request *http.Request, r crash.ReportRow) export.Row {
 	problem := ""
 	if r.Bucket != nil {
@@ -373,7 +370,6 @@ func (s *Pages) evidenceOf(f crash.Fields, readable privacy.Class) []passage {
 	return all
 }
 
-// sendReport sends a report as JSON.
 func (s *Pages) sendReport(w http.ResponseWriter, r *http.Request, report crash.StoredReport) error {
 	u := web.CurrentUser(r)
 	raw := rawReport{

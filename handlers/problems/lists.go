@@ -167,7 +167,6 @@ func (s *Lists) listRows(r *http.Request, b *index.Index, filter index.Filter,
 	return list, nil
 }
 
-// choices reads the selection of problems and reports that a list shows.
 type choices struct {
 	web *web.Kit
 	Deps

@@ -67,7 +67,6 @@ func readMute(form url.Values, now time.Time) (u crash.MuteUntil, err error) {
 	return u, nil
 }
 
-// typed returns the fields of the form as typed.
 func typed(form url.Values) view.TriageValues {
 	get := func(name string) string { return crash.Truncate(strings.TrimSpace(form.Get(name)), crash.MaxReason+1) }
 	v := view.TriageValues{
@@ -142,7 +141,6 @@ func isRefusal(err error) bool {
 	return kind == crash.Invalid || kind == crash.Conflict
 }
 
-// read reads an entry from a form.
 func (s *Decisions) read(r *http.Request, kind crash.MarkKind) (crash.Mark, error) {
 	t := crash.Mark{Kind: kind, Person: web.CurrentUser(r).Name, Reason: r.PostFormValue("reason")}
 	t.Replaces, _ = strconv.ParseInt(r.PostFormValue("replaces"), 10, 64) // 0: none
@@ -168,7 +166,6 @@ func fixesText(fixes []crash.FixedIn) string {
 	return strings.Join(texts, "; ")
 }
 
-// showForm sends the form as a page or as a part.
 func (s *Decisions) showForm(w http.ResponseWriter, r *http.Request, p view.TriageForm, status int) error {
 	if !p.Chosen {
 		b := p.Buckets[0]

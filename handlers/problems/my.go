@@ -141,7 +141,6 @@ func (s *Lists) packagesOf(ctx context.Context, f crash.Follow) (names []string,
 // followIndex maps each package to the positions of the follows that include it.
 type followIndex map[string][]int
 
-// packagesFollowed returns the packages that the user follows, and a summary of each follow.
 func (s *Lists) packagesFollowed(ctx context.Context, follows []crash.Follow) (followIndex, []view.Followed, error) {
 	packages, list := followIndex{}, make([]view.Followed, len(follows))
 	for i, f := range follows {
@@ -365,7 +364,6 @@ func (s *selection) byArrival(p *index.Problem) bool {
 		slices.ContainsFunc(s.problems[p.ID], func(i int) bool { return s.large[i] })
 }
 
-// selectFollowed returns the selection of a person, and a summary of each follow.
 func (s *Lists) selectFollowed(r *http.Request, b *index.Index, follows []crash.Follow) (
 	*selection, []view.Followed, error,
 ) {
@@ -417,7 +415,6 @@ func (s *Lists) marksOf(r *http.Request, b *index.Index, f *view.Followed) (
 	return nil, false, nil
 }
 
-// searchMarks returns a mark for each problem that matches a followed search.
 func (s *Lists) searchMarks(r *http.Request, f *view.Followed) (marks []crash.FollowMark, large bool, err error) {
 	search, err := s.Problems.SavedSearch(r.Context(), web.CurrentUser(r).ID, f.Number(), false)
 	if crash.KindOf(err) == crash.NotFound { // deleted since the follows were read
@@ -451,7 +448,6 @@ func (s *Lists) searchMarks(r *http.Request, f *view.Followed) (marks []crash.Fo
 	return marks, len(rows) > maxMarked, nil
 }
 
-// markedProblem is the mark of a followed problem.
 type markedProblem struct {
 	State    string   `json:"state,omitempty"`
 	Bug      int64    `json:"bug,omitempty"`

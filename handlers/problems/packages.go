@@ -110,7 +110,6 @@ func (s *Lists) countCompared(r *http.Request, c *view.Comparison, filter index.
 	return nil
 }
 
-// comparedVersions returns the versions that a request compares.
 func comparedVersions(r *http.Request) (a, b string, err error) {
 	if a, err = web.QueryText(r.URL.Query(), "a"); err != nil {
 		return "", "", err
@@ -186,7 +185,6 @@ func (s *Lists) addBugCells(r *http.Request, rows []view.ListRow, table string) 
 	return rows, nil
 }
 
-// packageProblem returns a row of a short list.
 func packageProblem(b *index.Index, filter index.Filter, row index.Row) view.ListRow {
 	p := namedProblem(row)
 	p.Spark = layout.NewSparkline(b.Days(row.Problem, filter, filter.Until-sparkDays+1, filter.Until), filter.Until.Time())
@@ -468,7 +466,6 @@ func GateQuery(r *http.Request) (string, error) {
 	return q.Query(), err
 }
 
-// gateQuestion returns the question of a request.
 func gateQuestion(r *http.Request) (q stats.GateQuestion, err error) {
 	query := r.URL.Query()
 	var release string

@@ -301,7 +301,6 @@ func (s *Pages) ChangePeople(w http.ResponseWriter, r *http.Request) error {
 	return web.WriteJSON(w, http.StatusOK, now)
 }
 
-// readPeopleChange reads the body of a request.
 func readPeopleChange(r *http.Request) (change peopleChange, err error) {
 	body, err := web.ReadJSON(r, ErrPeopleMedia, errPeopleJSON)
 	if err != nil {
@@ -424,7 +423,6 @@ func (s *Pages) UnassignChosen(w http.ResponseWriter, r *http.Request) error {
 		web.WithRefused("Undid "+crash.Counted(undone, "assignment", "assignments")+".", refused))
 }
 
-// notesView returns the notes about a problem.
 func (s *Pages) notesView(r *http.Request, b crash.Bucket) (view.NotesView, error) {
 	u := web.CurrentUser(r)
 	work, err := s.workOn(r, b.ID)
@@ -650,7 +648,6 @@ func (s *Lists) SaveSeen(w http.ResponseWriter, r *http.Request) error {
 	return s.web.RedirectWith(w, r, followPage(r), message)
 }
 
-// followPart returns the button that follows something.
 func (s *choices) followPart(r *http.Request, f crash.Follow) (view.FollowPart, error) {
 	p := view.FollowPart{Follow: f, CSRFToken: nosurf.Token(r)}
 	if web.CurrentUser(r).ID == 0 {

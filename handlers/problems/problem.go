@@ -461,7 +461,6 @@ func (s *Pages) showReportsPart(w http.ResponseWriter, r *http.Request, id crash
 	return s.web.Part(w, r, view.ReportSectionPart(*reports.list, form, reports.facets))
 }
 
-// readReportChoice reads the choice of a problem's reports.
 func readReportChoice(r *http.Request, id crash.BucketID) (view.ReportChoice, error) {
 	q := r.URL.Query()
 	filter, err := readReportFilter(q)
@@ -480,13 +479,11 @@ func readReportChoice(r *http.Request, id crash.BucketID) (view.ReportChoice, er
 	return choice, nil
 }
 
-// chosenReports is a list of a problem's reports, and their comparison by a field.
 type chosenReports struct {
 	list   *view.ReportList
 	facets view.FacetsView
 }
 
-// facetFacts is the comparison of a problem's reports by a field.
 type facetFacts struct {
 	facet   stats.Facet
 	reports []problems.FacetReport
@@ -537,7 +534,6 @@ func (s *Pages) chosenReports(r *http.Request, b crash.Bucket, choice view.Repor
 	return chosenReports{&list, facets}, nil
 }
 
-// passes reports whether a report passes the filter of a problem's reports.
 func passes(f index.Filter, r crash.ReportRow) bool {
 	return (f.Version == "" || f.Version == r.Version) && (f.Release == "" || f.Release == r.Release) &&
 		(f.Architecture == "" || f.Architecture == r.Architecture) && (!f.Complete || r.Complete)
@@ -657,7 +653,6 @@ func (s *choices) readOrigin(r *http.Request) (*origin, error) {
 	return l, nil
 }
 
-// readListOrigin reads the choice and the query of a list of problems.
 func (s *choices) readListOrigin(r *http.Request, l *origin, u *url.URL) (*origin, error) {
 	values, search := readAddress(u)
 	choice, err := s.readChoice(r, values)

@@ -124,7 +124,6 @@ func readAddress(u *url.URL) (values url.Values, search string) {
 	return values, search
 }
 
-// searchList returns the problems that match a query.
 func (s *Lists) searchList(r *http.Request, text string, q index.Query) (view.ListPage, error) {
 	choice, cursor, ignored, err := s.searchPageChoice(r, text)
 	if err != nil {

@@ -555,7 +555,6 @@ func AnswerTo(r *http.Request, err error) Answer {
 	return Answer{Error: e, Status: http.StatusInternalServerError}
 }
 
-// answerByKind returns the answer for e with the status of its kind.
 func answerByKind(e *crash.Error) Answer {
 	kind := kinds[e.Kind]
 	return Answer{Error: e, Status: kind.status, retryAfter: cmp.Or(e.RetryAfter, kind.retryAfter)}
@@ -691,7 +690,6 @@ const (
 	formatJSON
 )
 
-// formatOf returns the format that a request asks for.
 func formatOf(r *http.Request) answerFormat {
 	accept := r.Header.Values("Accept")
 	page := Preferred(accept, mediaHTML, mediaXHTML, "application/json") != "application/json"

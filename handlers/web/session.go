@@ -448,10 +448,8 @@ func (s *Kit) isFromThisSite(r *http.Request) bool {
 	return true
 }
 
-// isOwnOrigin reports whether u has the origin of the base address.
 func (s *Kit) isOwnOrigin(u *url.URL) bool { return u.Scheme == s.Base.Scheme && u.Host == s.Base.Host }
 
-// isRequestedOrigin reports whether u has the origin that the request was sent to.
 func (s *Kit) isRequestedOrigin(r *http.Request, u *url.URL) bool {
 	scheme := "http"
 	if s.Config.TrustedProxies.Secure(r) {
@@ -490,7 +488,6 @@ const (
 	PathOIDCLogout = PathOIDC + "/logout"
 )
 
-// isSignIn reports whether a path signs people in.
 func isSignIn(path string) bool { return path == PathSignIn || strings.HasPrefix(path, PathSignIn+"/") }
 
 // SendSignIn sends the sign-in page with the ways to sign in that are configured.

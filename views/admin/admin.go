@@ -94,7 +94,6 @@ func AuditURL(path string, f audit.Filter, after audit.Cursor) string {
 	return path + "?" + q.Encode()
 }
 
-// auditLastDay returns the last day that a filter includes.
 func auditLastDay(f audit.Filter) string {
 	if f.Until.IsZero() {
 		return ""
@@ -162,7 +161,6 @@ func auditChanges(r audit.Record) []auditChange {
 	return changes
 }
 
-// auditDetails returns the other values of a record.
 func auditDetails(r audit.Record) []auditChange {
 	var details []auditChange
 	values := auditValues(r.Detail)
@@ -172,7 +170,6 @@ func auditDetails(r audit.Record) []auditChange {
 	return details
 }
 
-// auditValues returns the fields of an object as texts.
 func auditValues(object json.RawMessage) map[string]string {
 	var fields map[string]any
 	if len(object) == 0 || json.Unmarshal(object, &fields) != nil {

@@ -65,7 +65,6 @@ func (p PrivacyPage) form(what string) layout.PostFormArgs {
 		Class:     "inline"}
 }
 
-// changed returns the rows that the configuration has changed.
 func (p PrivacyPage) changed() []privacy.Row {
 	var rows []privacy.Row
 	for _, r := range p.Rows {
@@ -104,7 +103,6 @@ func (p RegroupPage) form(what string) layout.PostFormArgs {
 		Class: "inline"}
 }
 
-// runPath returns the address of the part that shows a run.
 func runPath(r crash.RegroupRun) string { return fmt.Sprintf("%s?run=%d", layout.PathRegroup, r.ID) }
 
 // RegroupPercent returns the progress of a run in whole percent; below 100 until it is done.
@@ -165,12 +163,10 @@ func symbolsURL(state crash.SymbolState, missing, queue int, fragment string) st
 	return u.String()
 }
 
-// missingURL returns the address of the page from a row of the missing symbols on.
 func (p SymbolsPage) missingURL(from int) string {
 	return symbolsURL(p.State, max(0, from), p.QueueFrom, "missing")
 }
 
-// queueURL returns the address of the page from a row of the queue on.
 func (p SymbolsPage) queueURL(from int) string {
 	return symbolsURL(p.State, p.MissingFrom, max(0, from), "queue")
 }
@@ -246,5 +242,4 @@ func queueTime(j crash.SymbolQueueRow) time.Time {
 	}
 }
 
-// architectures lists what an instance symbolises.
 func architectures(w crash.SymbolWorker) string { return strings.Join(w.Architectures, ", ") }

@@ -30,7 +30,6 @@ func templateURL(pkg, problemType string) string {
 	return layout.PathTemplates + "?" + url.Values{"package": {pkg}, "type": {problemType}}.Encode()
 }
 
-// templateFor describes the scope of a template.
 func templateFor(t crash.BugTemplate) string {
 	switch {
 	case t.Package != "" && t.ProblemType != "":
@@ -53,5 +52,4 @@ func (p TemplatesPage) form() layout.PostFormArgs {
 	}
 }
 
-// templateForType is the scope of a template for a package, or for all, and a problem type.
 func templateForType(packages, problemType string) string { return packages + ", " + problemType }

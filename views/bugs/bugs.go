@@ -34,7 +34,6 @@ func (p BugsView) form(action string, bug int64) layout.PostFormArgs {
 	}
 }
 
-// bugStatus describes the state of a bug in the tracker.
 func bugStatus(b crash.Bug) string {
 	known := b.State
 	if b.Master != nil {
@@ -210,7 +209,6 @@ const rowSuffix = "-row"
 // ListTargeted reports whether the request header HX-Target names a cell in a list.
 func ListTargeted(header string) bool { return strings.HasSuffix(header, rowSuffix) }
 
-// inList returns the cell as lists show it.
 func (p BugPart) inList() BugPart {
 	p.InList = true
 	return p
@@ -223,10 +221,8 @@ func (p BugPart) nowID() string {
 	return p.CellID() + "-now"
 }
 
-// rowID is nowID in a list.
 func (p BugPart) rowID() string { return p.CellID() + rowSuffix }
 
-// createLabel returns the label of the button that creates the bug.
 func (p BugPart) createLabel() string {
 	if p.Whole && p.Tracker != "" {
 		return "Create bug in " + p.Tracker

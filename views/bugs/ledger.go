@@ -87,7 +87,6 @@ func NextFilings(state crash.FilingState, last crash.LedgerEntry) string {
 	return layout.PathFilings + "?" + q.Encode()
 }
 
-// heading returns the heading of the page.
 func (p LedgerPage) heading() string {
 	if p.Only && len(p.Rows) == 1 {
 		return FilingHeading(p.Rows[0].ID)
@@ -136,7 +135,6 @@ func (p FilingPart) mayGiveUp() bool {
 	return p.State == crash.FilingQueued || p.State == crash.FilingUncertain || p.State == crash.FilingRefused
 }
 
-// actionText returns the label of a line of the history.
 func actionText(l crash.LedgerLine) string {
 	switch l.Call {
 	case "create":
@@ -150,7 +148,6 @@ func actionText(l crash.LedgerLine) string {
 	return words
 }
 
-// outcomeText describes the outcome of a call.
 func outcomeText(l crash.LedgerLine) string {
 	switch {
 	case l.Call == "":

@@ -149,7 +149,6 @@ func adviceState(kind stats.AdviceKind) string {
 	return "advice"
 }
 
-// similarStatus describes the bug of a similar problem.
 func similarStatus(b crash.Bucket) string {
 	if b.Status.Tracker != "" || b.Status.Word == crash.StateUnread {
 		return b.Status.Tracker

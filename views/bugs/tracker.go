@@ -49,7 +49,6 @@ func (p TrackerPage) limit() string {
 	return p.Connection.Context
 }
 
-// failedAt reports whether the problem was caused by one of these buttons.
 func (p TrackerPage) failedAt(buttons ...string) bool {
 	return p.Problem != "" && slices.Contains(buttons, p.Pressed)
 }
@@ -162,7 +161,6 @@ func (p UpdatesPage) form(pattern string) layout.PostFormArgs {
 // rowID returns the id of the form of a row. Patterns have no blanks.
 func rowID(pattern string) string { return "rule-" + pattern }
 
-// rowName describes the packages of a row.
 func rowName(pattern string) string {
 	if pattern == crash.EveryPackage {
 		return "All other packages"
@@ -217,7 +215,6 @@ func stopText(stop crash.SectionStop) string {
 
 func weeksText(weeks int) string { return strconv.Itoa(weeks) }
 
-// updateAbout says what a comment is about.
 func updateAbout(kind, about string) string {
 	switch kind {
 	case "again":

@@ -113,7 +113,6 @@ func endpointHelp(kind crash.EndpointKind) string {
 	return ""
 }
 
-// endpointState returns the state of an endpoint as a word, with its style.
 func endpointState(e crash.Endpoint) (word, look string) {
 	switch {
 	case !e.Disabled.IsZero():
@@ -139,12 +138,10 @@ func (p EndpointPage) isNew() bool { return p.Endpoint.ID == 0 }
 
 func (p EndpointPage) stopped() bool { return p.Stop.Holds() }
 
-// action returns the form of a button that changes the endpoint.
 func (p EndpointPage) action(name string) layout.PostFormArgs {
 	return p.Shell.Form("endpoint-" + name, EndpointPath(p.Endpoint.ID, "/"+name))
 }
 
-// settings returns the form with the settings.
 func (p EndpointPage) settings() layout.PostFormArgs {
 	action := EndpointPath(p.Endpoint.ID, "")
 	if p.isNew() {
@@ -186,7 +183,6 @@ func NextDeliveries(state crash.DeliveryState, summary crash.DeliveryID, last cr
 	return EndpointPath(last.Endpoint, "") + "?" + q.Encode()
 }
 
-// indented returns a payload with line breaks, for people.
 func indented(payload string) string {
 	var b bytes.Buffer
 	if err := json.Indent(&b, []byte(payload), "", "  "); err != nil {
@@ -205,7 +201,6 @@ func endpointAnswered(status int) string {
 
 const endpointNoAnswer = "no answer"
 
-// invalid returns the attributes of a field with an error.
 func (p EndpointPage) invalid(field string) templ.OrderedAttributes {
 	if p.Form.Wrong[field] == "" {
 		return nil
@@ -247,7 +242,6 @@ func deliveryLook(state crash.DeliveryState) (word, look, means string) {
 	return string(state), "", ""
 }
 
-// attemptOutcome describes the outcome of an attempt.
 func attemptOutcome(a crash.DeliveryAttempt) string {
 	switch {
 	case a.Problem != "":

@@ -67,7 +67,6 @@ func (p InboxPage) filtered() bool {
 	return f.Kind != "" || f.Package != "" || f.Mail != 0 || f.Unread
 }
 
-// anyUnread reports whether a notice on the page is unread.
 func (p InboxPage) anyUnread() bool {
 	return slices.ContainsFunc(p.Notices, func(n crash.Notice) bool { return n.Read.IsZero() })
 }
@@ -79,7 +78,6 @@ func (p InboxPage) kinds() []crash.EventKind {
 	})
 }
 
-// packages returns the packages of the notices, by name.
 func (p InboxPage) packages() []string {
 	names := slices.Collect(maps.Keys(p.Packages))
 	if p.Filter.Package != "" && p.Packages[p.Filter.Package] == 0 {
@@ -89,7 +87,6 @@ func (p InboxPage) packages() []string {
 	return names
 }
 
-// kindLook returns the style of a kind of event.
 func kindLook(k crash.EventKind) string {
 	switch {
 	case k == crash.EventRegressed || k.Urgent():
@@ -115,7 +112,6 @@ func noticeFacts(n crash.Notice) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
 }
 
-// mailWords says what became of a notice by mail.
 func mailWords(m crash.NoticeMail) string {
 	switch m {
 	case crash.MailWaits, crash.MailHeld:

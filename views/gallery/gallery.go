@@ -24,7 +24,6 @@ import (
 	problemsview "mishap/views/problems"
 )
 
-// specimen is one page of the gallery.
 type specimen struct {
 	name string
 	page templ.Component
@@ -59,7 +58,6 @@ func Handler(assetsDir string) http.Handler {
 
 var releases = []crash.Release{"Ubuntu 22.04", "Ubuntu 24.04", "Ubuntu 26.04"}
 
-// list returns the front page with a row for each of these bugs.
 func list(s layout.Shell, bugs []bugsview.BugPart) problemsview.ListPage {
 	page := problemsview.ListPage{
 		Rates: problemsview.NewRateChart(nil, stats.Trend{}, nil, crash.BuiltInReleases(), day(-83), now).Rates(),
@@ -320,7 +318,6 @@ func specimens() []specimen {
 		ruleStates())
 }
 
-// bucket returns problem number i.
 func bucket(i int) crash.Bucket {
 	signature := fmt.Sprintf("/usr/bin/tidewatch:11:tide_parse_row_%d:tide_load:on_open_clicked:main", i)
 	return crash.Bucket{

@@ -354,7 +354,6 @@ func service(reader crash.User) peopleview.ServicePage {
 	return p
 }
 
-// allTokens returns tokens in every state.
 func allTokens() adminview.AllTokensPage {
 	team := crash.Team{Source: crash.SourceLaunchpad, Name: "ubuntu-sru"}
 	token := func(id int64, name string, expires time.Time) crash.APIToken {
@@ -372,7 +371,6 @@ func allTokens() adminview.AllTokensPage {
 		}}
 }
 
-// auditLog returns records of the audit log.
 func auditLog() adminview.AuditPage {
 	record := func(kind audit.Kind, person, via, action, object, before, after string) audit.Record {
 		return audit.Record{At: now, Kind: kind, Person: person, Via: via, Address: "192.0.2.7",
@@ -503,7 +501,6 @@ func inbox() eventsview.InboxPage {
 	return page
 }
 
-// mails returns a mail in each state.
 func mails() []crash.Mail {
 	replies := map[crash.MailState]string{
 		crash.MailWaiting: "451 4.7.1 Greylisted, try later", crash.MailSent: "2.0.0 OK: queued",
@@ -522,7 +519,6 @@ func mails() []crash.Mail {
 	return all
 }
 
-// endpoints returns the list with endpoints in every state.
 func endpoints() eventsview.EndpointsPage {
 	return eventsview.EndpointsPage{Shell: shell("Notifications", admin),
 		Stop: crash.NotificationStop{Stopped: now.Add(-time.Hour), Person: "grace"},
@@ -634,7 +630,6 @@ func ruleStates() []specimen {
 	}
 }
 
-// candidates returns a candidate in each state.
 func candidates(user crash.User, on bool) eventsview.CandidatesPage {
 	page := eventsview.CandidatesPage{Shell: shell("Candidates", user), More: true}
 	page.Shell.FilingOn = on

@@ -68,7 +68,6 @@ func things() []specimen {
 	}
 }
 
-// reportList returns some reports, one of which is in no problem.
 func reportList() problemsview.ReportList {
 	l := problemsview.ReportList{ID: "reports", Now: now, Empty: "None."}
 	for i := range 4 {
@@ -86,7 +85,6 @@ func reportList() problemsview.ReportList {
 	return l
 }
 
-// named returns n problems of a package, for a table of the page.
 func named(n int, table string) []problemsview.ListRow {
 	all := make([]problemsview.ListRow, n)
 	for i := range all {
@@ -235,7 +233,6 @@ func refusedAssignee() problemsview.ProblemPage {
 	return page
 }
 
-// assignChosen returns the form that assigns two problems.
 func assignChosen() problemsview.AssignChosenPage {
 	return problemsview.AssignChosenPage{Shell: shell("Assign problems", admin), Tracker: "Launchpad",
 		Problems: bucket(0).ID.String(),

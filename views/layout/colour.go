@@ -145,7 +145,6 @@ func colourFrame(b *strings.Builder, frame string) {
 	colourRest(b, rest)
 }
 
-// colourRest writes text with quoted texts and addresses coloured.
 func colourRest(b *strings.Builder, text string) {
 	from := 0
 	for _, m := range small.FindAllStringIndex(text, -1) {

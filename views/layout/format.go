@@ -156,7 +156,6 @@ func StatusClass(w crash.StateWord) string {
 var quietStates = []crash.StateWord{crash.StateNone, crash.StateUnread, crash.StateNew, crash.StateUnfiled,
 	crash.StateNameless, crash.StateTests}
 
-// marked reports whether lists mark a problem with this status.
 func marked(w crash.StateWord) bool { return !slices.Contains(quietStates, w) }
 
 // The part of a page with the status of a problem, and how htmx replaces it.

@@ -465,14 +465,12 @@ func (c *RateChart) fillTable(series map[crash.Release]*rateSeries) {
 	}
 }
 
-// fewCell reports whether a rate in the table rests on few reports.
 func (c *RateChart) fewCell() bool {
 	return slices.ContainsFunc(c.cells, func(row []rateCell) bool {
 		return slices.ContainsFunc(row, func(cell rateCell) bool { return cell.rate != nil && cell.few })
 	})
 }
 
-// markX returns the position of the mark of a release.
 func (c RateChart) markX(m crash.ReleaseDay) string {
 	return fmt.Sprint(int(midnight(m.Day).Sub(c.Since)/(24*time.Hour))*dayWidth + dayWidth/2)
 }
@@ -582,7 +580,6 @@ func change(r stats.RateRatio) string {
 	return "no clear change"
 }
 
-// trendMeans explains the trend.
 func (m Impact) trendMeans() string {
 	return crash.Counted(m.Week, "report", "reports") + " in the past week, today included, " +
 		crash.Count(m.WeekBefore) + " in the seven days before"
@@ -593,14 +590,12 @@ func (m Impact) rateLabel() string {
 		"–" + figure(m.Rate.High) + ")"
 }
 
-// rateMeans explains the rate.
 func (m Impact) rateMeans() string {
 	return fmt.Sprintf("%s in the past %s, on %s active machine-days of the releases in which it was seen; 95 %% "+
 		"confidence interval: %s to %s", crash.Counted(m.Rate.Reports, "report", "reports"), crash.Counted(int64(m.Days),
 		"day", "days"), crash.Count(int64(m.Rate.MachineDays)), figure(m.Rate.Low), figure(m.Rate.High))
 }
 
-// shareMeans explains the share.
 func (m Impact) shareMeans() string {
 	means := fmt.Sprintf("%s reported it; %s were active in the same releases in the past 90 days",
 		crash.Counted(m.Systems, "machine", "machines"), crash.Count(m.Active))

@@ -233,13 +233,11 @@ func (c ListChoice) longer() string {
 	return c.over(crash.PeriodYear)
 }
 
-// withMuted returns the address of the list with muted problems.
 func (c ListChoice) withMuted() string {
 	c.ShowMuted = MutedShow
 	return c.URL()
 }
 
-// over returns the address of the list over another period.
 func (c ListChoice) over(period crash.Period) string {
 	c.Period, c.From, c.To, c.Ranged = period, time.Time{}, time.Time{}, false
 	return c.URL()
@@ -260,7 +258,6 @@ func (c ListChoice) daysText(now time.Time) string {
 	return layout.Date(since, now) + " – " + layout.Date(until, now)
 }
 
-// packageURL returns the address of the list of one package's problems, or of its muted ones.
 func packageURL(name, muted string) string {
 	return ListChoice{Period: crash.PeriodYear, Filter: index.Filter{Package: name}, ShowMuted: muted}.URL()
 }
@@ -295,7 +292,6 @@ func (v FacetsView) other() string {
 	return string(v.Choice.Facet)
 }
 
-// caption says which reports are compared.
 func (v FacetsView) caption() string {
 	caption := "The newest " + crash.Counted(int64(v.Facet.Here), "report", "reports") + " of this problem"
 	if v.Facet.There == 0 {

@@ -28,7 +28,6 @@ type DifferentFact struct {
 	First, Second string
 }
 
-// count returns the number of lines with a difference.
 func (p ComparePage) count(d grouping.FrameDifference) (n int) {
 	for _, pair := range p.Frames {
 		if pair.Difference == d {
@@ -56,7 +55,6 @@ func (p ComparePage) summary() string {
 	return strings.Join(parts, ", ") + "."
 }
 
-// swapped returns the address of the comparison with the reports exchanged.
 func (p ComparePage) swapped() string {
 	return ComparePath(p.Bucket.ID) + "?report=" + p.Second.ID.String() + "&report=" + p.First.ID.String()
 }
@@ -110,7 +108,6 @@ type Comparison struct {
 	Notice string // why it shows other versions than those asked for
 }
 
-// versionKey names a version in addresses and forms.
 func versionKey(v PackageVersion) string { return string(v.Release) + "/" + v.Version }
 
 // Compare returns the comparison of the versions with the keys a and b, as in forms. Without a key,
@@ -235,7 +232,6 @@ func percent(value, scale float64) string {
 	return strconv.FormatFloat(100*min(value/scale, 1), 'f', 1, 64) + "%"
 }
 
-// versionName names a version for people.
 func versionName(v *PackageVersion) string {
 	return v.Version + " (" + strings.TrimSpace(layout.ShortRelease(v.Release)) + ")"
 }

@@ -31,7 +31,6 @@ type DecisionsView struct {
 	Now       time.Time
 }
 
-// shown reports whether there is anything to show.
 func (v DecisionsView) shown() bool {
 	return v.MayDecide || len(v.Decisions)+len(v.Triage) > 0 || v.Bucket.Members > 1
 }
@@ -42,7 +41,6 @@ func (v DecisionsView) undo() layout.PostFormArgs {
 	return layout.PostFormArgs{Action: v.path("undo"), CSRFToken: v.CSRFToken, Class: "inline"}
 }
 
-// who returns the name of the person who made a decision.
 func who(d crash.Decision) string {
 	switch {
 	case d.Person != "":
@@ -139,7 +137,6 @@ func (p MergePage) form() layout.PostFormArgs {
 	return layout.PostFormArgs{ID: "merge", Action: PathMerge, CSRFToken: p.Shell.CSRFToken, Class: "decide"}
 }
 
-// anyMuted reports whether one of the problems is muted.
 func (p MergePage) anyMuted() bool {
 	return slices.ContainsFunc(p.Sides, func(side MergeSide) bool { return side.Muted != nil })
 }
@@ -204,7 +201,6 @@ func (p SplitPage) form(id string) layout.PostFormArgs {
 	return layout.PostFormArgs{ID: id, Action: p.path(), CSRFToken: p.Shell.CSRFToken, Class: "decide"}
 }
 
-// termLabel returns the label of a field in forms.
 func termLabel(f crash.TermField) string {
 	switch f {
 	case crash.TermFrame:
@@ -218,7 +214,6 @@ func termLabel(f crash.TermField) string {
 	return string(f) + " is"
 }
 
-// likenessAndReports describes a similar problem.
 func likenessAndReports(likeness string, reports int64) string {
 	return likeness + ", " + crash.Counted(reports, "report", "reports")
 }

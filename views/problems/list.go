@@ -41,7 +41,6 @@ type ListPage struct {
 	highest int64  // largest count of a row
 }
 
-// maySelect reports whether the person may select rows, for an action on all of them.
 func (p ListPage) maySelect() bool {
 	return p.Shell.FilingOn && p.Shell.User.MayTriageSome()
 }
@@ -130,7 +129,6 @@ type ListRow struct {
 	Held        bool          // false for visitors
 }
 
-// countTitle describes the number of reports of a row.
 func (r *ListRow) countTitle(c ListChoice, now time.Time) string {
 	rank := "Rank " + strconv.Itoa(r.Rank) + " by reports"
 	if !r.Compared {

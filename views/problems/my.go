@@ -124,10 +124,8 @@ func (f Followed) label() string {
 	return "package"
 }
 
-// title names it for people.
 func (f Followed) title() string { return cmp.Or(f.Label, f.Name) }
 
-// path returns the address of its problems.
 func (f Followed) path() string {
 	switch f.Kind {
 	case crash.FollowPerson:
@@ -193,7 +191,6 @@ func (p MyPage) url(period crash.Period, only string) string {
 	return layout.PathMy + "?" + q.Encode()
 }
 
-// withMuted returns the address of the page with muted problems.
 func (p MyPage) withMuted() string {
 	p.List.Choice.ShowMuted = MutedShow
 	return p.url(p.List.Choice.Period, p.Only)
@@ -207,7 +204,6 @@ func (p MyPage) since() string {
 	return layout.Ago(p.Visit.Seen, p.Shell.Now)
 }
 
-// newer reports whether any problem is new.
 func (p MyPage) newer() bool {
 	return slices.ContainsFunc(p.Groups, func(g MyGroup) bool { return g.Name == MyNew })
 }
@@ -221,7 +217,6 @@ const (
 	MyFiled      = "filed"
 )
 
-// id returns the id of the group's element.
 func (g MyGroup) id() string { return "my-" + g.Name }
 
 // more returns the number of problems of the group that are not shown.
@@ -244,7 +239,6 @@ func ReadingPackages(name string) string {
 	return "The packages of " + name + " are being read from the tracker. Reload the page in a moment."
 }
 
-// unfollow describes the form of row i of what the person follows.
 func (p MyPage) unfollow(i int) layout.PostFormArgs {
 	return layout.PostFormArgs{ID: "unfollow-" + strconv.Itoa(i), Action: PathUnfollow, CSRFToken: p.Shell.CSRFToken,
 		Class: "inline"}

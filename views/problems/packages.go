@@ -49,7 +49,6 @@ type PackageVersion struct {
 // maxNamed is the number of problems that a cell lists.
 const maxNamed = 20
 
-// newURL returns the address of the list of problems that are new in a version.
 func (p PackagePage) newURL(release crash.Release, version string) string {
 	return ListChoice{
 		Period: crash.PeriodYear, Filter: index.Filter{Release: release, Package: p.Name, Version: version, New: true},
@@ -122,7 +121,6 @@ func (p ReleasePage) life() string {
 	return "Released on " + layout.Date(p.Released, now) + ", supported until " + layout.Date(p.End, now) + "."
 }
 
-// listURL returns the address of the list of its problems, of those with a state, or of the muted ones.
 func (p ReleasePage) listURL(state crash.StateWord, muted string) string {
 	return ListChoice{Period: crash.PeriodMonth, ShowMuted: muted,
 		Filter: index.Filter{Release: p.Release, State: string(state)}}.URL()
@@ -166,7 +164,6 @@ func (p GatePage) findingBucket(f stats.GateFinding) crash.Bucket {
 	return crash.Bucket{ID: f.ID, Signature: f.ID.String()}
 }
 
-// gateDays formats the days of a window.
 func gateDays(w stats.Window, now time.Time) string {
 	if w.Days() == 0 {
 		return "–"
@@ -174,7 +171,6 @@ func gateDays(w stats.Window, now time.Time) string {
 	return layout.Date(w.Since, now) + " – " + layout.Date(w.Until, now)
 }
 
-// gateURL returns the address of the gate for a version in the table of a package.
 func (p PackagePage) gateURL(v PackageVersion) string {
 	return stats.GateQuestion{Package: p.Name, Version: v.Version, Release: v.Release}.Path()
 }

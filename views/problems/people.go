@@ -46,7 +46,6 @@ type PeopleView struct {
 
 func (v PeopleView) mayChange() bool { return v.Person.MayTriage(v.Source) }
 
-// mine reports whether the problem is assigned to the person.
 func (v PeopleView) mine() bool { return v.Assigned.Name != "" && v.Assigned.Name == v.Person.Name }
 
 func (v PeopleView) form(id, action string) layout.PostFormArgs {
@@ -58,16 +57,13 @@ func (v PeopleView) form(id, action string) layout.PostFormArgs {
 // plainName returns the name of an assignee without the tilde of names at the tracker.
 func plainName(name string) string { return strings.TrimPrefix(name, "~") }
 
-// assigneeURL returns the address of the problems of an assignee.
 func assigneeURL(name string) string { return layout.SearchURL("assignee:" + name) }
 
-// tagURL returns the address of the problems with a tag.
 func tagURL(tag string) string { return layout.SearchURL("tag:" + tag) }
 
 // rowTags is the number of tags that a row of a list shows.
 const rowTags = 2
 
-// shownTags returns the tags that a row shows, and a word for the others.
 func shownTags(p *index.People) (shown []string, more string) {
 	shown = strings.Fields(p.TagList)
 	if len(shown) > rowTags {
@@ -127,7 +123,6 @@ type MentionOffers struct {
 	More  bool // there are more names
 }
 
-// notes returns the notes that were removed, or the others.
 func (v NotesView) notes(removed bool) (notes []crash.Note) {
 	for _, n := range v.Notes {
 		if (n.Text() == "") == removed {

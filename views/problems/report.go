@@ -45,10 +45,8 @@ func (p ReportPage) problemPath() string {
 	return layout.WithVia(p.Report.Bucket.Path(), p.Pager.Via)
 }
 
-// arrived returns the time of the report's arrival.
 func (p ReportPage) arrived() time.Time { return p.Report.ID.Received() }
 
-// heading returns the heading of the page.
 func (p ReportPage) heading() string {
 	if p.Report.Title == "" && p.Report.ProblemType != "" {
 		return p.Report.ProblemType + " of " + reportTitle(p.Report.Summary)
@@ -56,7 +54,6 @@ func (p ReportPage) heading() string {
 	return reportTitle(p.Report.Summary)
 }
 
-// unbucketed explains why the report is in no problem.
 func (p ReportPage) unbucketed() string {
 	if p.Report.Unbucketed == "" {
 		return "It contains nothing to group it by."
@@ -69,7 +66,6 @@ func (p ReportPage) where() string {
 	return reportOn(p.Report.Version, string(p.Report.Release), p.Report.Architecture)
 }
 
-// reportOn names a version, its release and its architecture.
 func reportOn(version, release, architecture string) string {
 	if release != "" {
 		version += " on " + release
@@ -184,15 +180,12 @@ func (f Field) oneLine() bool {
 // wide reports whether the value needs the width of both columns.
 func (f Field) wide() bool { return f.Folded || !f.oneLine() || utf8.RuneCountInString(f.Value) > 60 }
 
-// id returns the id of the group's element.
 func (g FieldGroup) id() string {
 	return "fields-" + strings.ReplaceAll(strings.ToLower(g.Name), " ", "-")
 }
 
-// lines returns the number of lines of the value.
 func (f Field) lines() int { return strings.Count(strings.TrimSuffix(f.Value, "\n"), "\n") + 1 }
 
-// fieldMeaning says what a field of a report is, and to which group it belongs.
 type fieldMeaning struct{ Group, Meaning string }
 
 // FieldMeanings lists the fields that apport, its hooks, whoopsie and snapd write. Within a group,
@@ -372,10 +365,8 @@ func NewFieldExcerpts(f crash.Fields) []FieldExcerpt {
 	return all
 }
 
-// id returns the id of the element with the text.
 func (e FieldExcerpt) id() string { return "excerpt-" + strings.ToLower(e.Field) }
 
-// hint explains the marks.
 func (e FieldExcerpt) hint() string {
 	if e.Own {
 		return "The marked lines explain the crash. The report’s own signature determines the problem."
@@ -532,7 +523,6 @@ func (s MachineStory) slot(at time.Time) int {
 	return day * s.slots() / s.days()
 }
 
-// slotDays returns the days of a part of the time line.
 func (s MachineStory) slotDays(i int) string {
 	first := midnight(s.First).AddDate(0, 0, (i*s.days()+s.slots()-1)/s.slots())
 	last := midnight(s.First).AddDate(0, 0, ((i+1)*s.days()+s.slots()-1)/s.slots()-1)
@@ -549,7 +539,6 @@ func (l MachineLane) mark(i int) int {
 	return min(4+4*l.slots[i], 20)
 }
 
-// versions lists the newest versions.
 func (l MachineLane) versions() string {
 	words := strings.Join(l.Versions[:min(len(l.Versions), 3)], ", ")
 	if len(l.Versions) > 3 {
@@ -626,7 +615,6 @@ var SymbolsTexts = map[crash.SymbolState]struct{ Name, means, Class string }{
 func (v SymbolsView) state() string { return SymbolsTexts[v.Job.State].Name }
 func (v SymbolsView) class() string { return SymbolsTexts[v.Job.State].Class }
 
-// sentence says what the state means for this report.
 func (v SymbolsView) sentence() string {
 	s := v.Job.Reason
 	if v.Job.State == "" {
@@ -641,7 +629,6 @@ func (v SymbolsView) sentence() string {
 	return s
 }
 
-// mayPress reports whether to show the button.
 func (v SymbolsView) mayPress() bool {
 	switch v.Job.State {
 	case crash.SymbolsPartial, crash.SymbolsWaiting, crash.SymbolsFailed:

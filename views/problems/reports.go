@@ -146,7 +146,6 @@ func (c ReportChoice) Query() url.Values {
 	return q
 }
 
-// url returns the address of the page with the choice.
 func (c ReportChoice) url() string {
 	if q := c.Query(); len(q) > 0 {
 		return c.Path + "?" + q.Encode()
@@ -166,7 +165,6 @@ func (c ReportChoice) byValue(value string) ReportChoice {
 	return c
 }
 
-// all returns the choice with all reports.
 func (c ReportChoice) all() ReportChoice {
 	c.Filter, c.ByValue, c.Value = index.Filter{}, false, ""
 	return c
@@ -192,7 +190,6 @@ func (c ReportChoice) hidden(own ...string) []hiddenField {
 
 type hiddenField struct{ name, value string }
 
-// facetLabel returns the name of a field for people.
 func facetLabel(f stats.FacetField) string {
 	if f == stats.FacetCPU {
 		return "CPU"
@@ -206,7 +203,6 @@ func facetLabel(f stats.FacetField) string {
 	return string(f)
 }
 
-// facetValue returns the label of a value.
 func facetValue(value string) string {
 	if value == "" {
 		return "not in the report"
@@ -225,7 +221,6 @@ type ReportFilterForm struct {
 // Any reports whether any filter is set.
 func (f ReportFilterForm) Any() bool { return f.Choice.Filter != index.Filter{} || f.Choice.ByValue }
 
-// all returns the address of all reports.
 func (f ReportFilterForm) all() string { return f.Choice.all().url() + "#reports-title" }
 
 // FilterQuery returns a filter as the query of an address.
@@ -259,12 +254,10 @@ func (b Breakdown) total() int64 {
 	return n
 }
 
-// path returns the address of the reports of one part.
 func (b Breakdown) path(page, name string) string {
 	return page + "?" + url.Values{b.Field: {name}}.Encode() + "#reports-title"
 }
 
-// reportColumn is a column of the list of a problem's reports.
 type reportColumn struct {
 	name, label string
 	value       func(crash.ReportRow) string // what makes reports differ; nil: they always do
@@ -297,7 +290,6 @@ func (l ReportList) columns() []reportColumn {
 	return some
 }
 
-// hasColumn reports whether a column is among some.
 func hasColumn(some []reportColumn, name string) bool {
 	return slices.ContainsFunc(some, func(c reportColumn) bool { return c.name == name })
 }

@@ -79,7 +79,6 @@ func traceText(f crash.Fields, excerpts []FieldExcerpt) string {
 	return strings.Join(texts, "\n\n")
 }
 
-// heading returns the heading of the section.
 func (s *Stack) heading() string {
 	if s == nil || len(s.Frames)+len(s.Tracebacks) > 0 || len(s.Excerpts) == 0 {
 		return "Stack"
@@ -157,7 +156,6 @@ func source(f grouping.Frame) string {
 	}
 }
 
-// anyModule reports whether any frame has a module.
 func anyModule(frames []grouping.Frame) bool {
 	return slices.ContainsFunc(frames, func(f grouping.Frame) bool { return f.Module != "" })
 }
@@ -219,7 +217,6 @@ func (s *Stack) missing() string {
 	return text + "."
 }
 
-// chosen explains why the stack is from this report.
 func (s *Stack) chosen() string {
 	n, _ := s.nameless()
 	switch {

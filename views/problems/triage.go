@@ -52,7 +52,6 @@ type ManualView struct {
 	Now       time.Time
 }
 
-// undo returns the form that undoes an entry, which has a line for each of its releases.
 func (v ManualView) undo(t crash.Mark, release crash.Release) layout.PostFormArgs {
 	return layout.PostFormArgs{ID: "undo-triage-" + strconv.FormatInt(t.ID, 10) +
 		strings.ReplaceAll(string(release), " ", "-"), Action: PathUndoTriage, CSRFToken: v.CSRFToken,
@@ -130,7 +129,6 @@ var kindTexts = map[crash.MarkKind]struct {
 		lift: "Reports, private fields and core dumps that are too old will be removed within a day."},
 }
 
-// lifts reports whether the form lifts an embargo or a hold.
 func (p TriageForm) lifts() bool { return p.Kind.Restricts() && p.Replaces != nil }
 
 // Heading returns the title of the page.

@@ -160,7 +160,6 @@ func (t *VersionTable) mark() {
 	}
 }
 
-// releaseMark is a mark of a version, and the releases in which it holds.
 type releaseMark struct {
 	word     string
 	releases []string
@@ -276,7 +275,6 @@ func (t VersionTable) shown() []VersionRow {
 	return rows
 }
 
-// sums reports whether a row of sums adds anything.
 func (t VersionTable) sums() bool { return len(t.Rows) > 1 && len(t.Releases) > 0 }
 
 // left says how many rows are not visible, in words; empty: all are.
@@ -339,7 +337,6 @@ type releaseGroup struct {
 // The groups of releases, in the order of the columns.
 var groupNames = []string{"Ubuntu", "Debian", "Others"}
 
-// groupOf returns the number of the group of a release.
 func groupOf(r crash.Release) int {
 	switch r.Distribution() {
 	case "ubuntu":
@@ -366,7 +363,6 @@ func (t VersionTable) groups() []releaseGroup {
 
 func (g releaseGroup) columns() string { return strconv.Itoa(len(g.releases)) }
 
-// short returns the name of a release below the name of its group.
 func (g releaseGroup) short(r crash.Release) string {
 	if short, ok := strings.CutPrefix(string(r), g.name+" "); ok {
 		return short

@@ -47,7 +47,6 @@ type Client struct {
 	found *provider // nil: not read yet
 }
 
-// provider is the configuration of the provider.
 type provider struct {
 	*oidc.Provider
 	SendsIssuer bool     `json:"authorization_response_iss_parameter_supported"`
@@ -76,7 +75,6 @@ func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// discover returns the configuration of the provider.
 func (c *Client) discover(ctx context.Context) (*provider, error) {
 	c.mu.Lock()
 	found := c.found
@@ -288,7 +286,6 @@ func (*Client) userInfo(ctx context.Context, p *provider, subject string, tokens
 	return nil
 }
 
-// person returns the person that the claims describe.
 func (c *Client) person(subject string, claims map[string]any) (crash.Identity, error) {
 	in := crash.Identity{Source: crash.SourceOIDC, Issuer: c.config.Issuer, Subject: subject}
 	in.Session, _ = claims["sid"].(string)
@@ -352,7 +349,6 @@ func (c *Client) VerifyLogout(ctx context.Context, raw string) (Logout, error) {
 		Subject: token.Subject, Session: token.SessionID}}, nil
 }
 
-// refused returns an error that says why an answer is refused.
 func refused(code, format string, args ...any) *crash.Error {
 	return crash.Errorf(crash.Unauthenticated, code, "Signing in was refused. "+format, args...)
 }

@@ -179,7 +179,6 @@ func isSuffix(s string) bool {
 	})
 }
 
-// checkNonce checks the time in a nonce.
 func (c *Client) checkNonce(nonce string) error {
 	const layout = "2006-01-02T15:04:05Z"
 	if len(nonce) < len(layout) || len(nonce) > maxNonce {
@@ -196,7 +195,6 @@ func (c *Client) checkNonce(nonce string) error {
 	return nil
 }
 
-// person returns the person that the signed fields describe.
 func (c *Client) person(a answer, teams []string) (crash.Identity, error) {
 	p := crash.Identity{Source: crash.SourceLaunchpad, Issuer: c.config.URL, Subject: a["claimed_id"]}
 	var err error
@@ -280,7 +278,6 @@ func (c *Client) verify(ctx context.Context, a answer) error {
 	return nil
 }
 
-// refused returns an error that says why an answer is refused.
 func refused(code, format string, args ...any) error {
 	return crash.Errorf(crash.Unauthenticated, code, "Signing in was refused. "+format, args...)
 }
