@@ -225,13 +225,12 @@ var rules = []rule{
 	{of: "views/layout", ours: "crash/* notify/rules assets " + noCores, itself: "net/http database"},
 	{of: "views/*", ours: "crash/* notify/rules assets views/* " + noCores, itself: "net/http database"},
 	{of: "handlers/proxies", ours: "crash"},
-	{of: "handlers/people/oidc handlers/people/openid", ours: "crash"},
 	{of: "handlers/web", ours: "crash/* db/* notify/* tracker views/* handlers/proxies"},
 	{of: "handlers/panel", ours: "crash/* db/* tracker views/* handlers/web"},
 	{of: "handlers/export", ours: "crash db handlers/web"},
 	{of: "handlers", ours: "crash/* db/* notify/* views/* assets handlers/*"},
 	{of: "handlers/*", ours: "crash/* db/* notify/* tracker views/* handlers/export handlers/proxies " +
-		"handlers/panel handlers/web handlers/people/oidc handlers/people/openid"}, // no area imports another
+		"handlers/panel handlers/web"}, // no area imports another
 	{of: "cmd/mishap/config", ours: "crash/* handlers/proxies notify/*"},
 	{of: "cmd/mishap/traces", ours: "crash/*"},
 	{of: "cmd/mishap/*", ours: "assets cmd/* crash/* db/* handlers/* notify/* tracker/* views/*",
@@ -245,7 +244,7 @@ var libraries = map[string]string{
 	"github.com/alexedwards/argon2id":                "db/people",
 	"github.com/alexedwards/scs/v2":                  "handlers/web",
 	"github.com/boombuler/barcode":                   "views/people",
-	"github.com/coreos/go-oidc/v3":                   "handlers/people/oidc",
+	"github.com/coreos/go-oidc/v3":                   "handlers/people",
 	"github.com/exaring/otelpgx":                     "cmd/mishap/traces",
 	"github.com/go-chi/chi/v5":                       "handlers/*",
 	"github.com/go-chi/httprate":                     "handlers handlers/ingest",
@@ -269,7 +268,7 @@ var libraries = map[string]string{
 	"go.opentelemetry.io/contrib":                    "cmd/mishap/traces",
 	"go.opentelemetry.io/otel":                       "crash/span cmd/mishap/traces",
 	"golang.org/x/net/bpf":                           "crash/symbols/sandbox",
-	"golang.org/x/oauth2":                            "handlers/people/oidc",
+	"golang.org/x/oauth2":                            "handlers/people",
 	"golang.org/x/sync":                              "crash/symbols/* db handlers/ingest cmd/mishap",
 	"golang.org/x/sys/unix":                          "crash/symbols/sandbox db db/embedded cmd/mishap/*",
 	"golang.org/x/term":                              "cmd/mishap",

@@ -17,8 +17,6 @@ import (
 	"mishap/crash"
 	"mishap/db"
 	"mishap/db/people"
-	"mishap/handlers/people/oidc"
-	"mishap/handlers/people/openid"
 	"mishap/handlers/proxies"
 	"mishap/handlers/web"
 	"mishap/tracker"
@@ -38,23 +36,18 @@ type Deps struct {
 type Pages struct {
 	web *web.Kit
 	Deps
-	openid *openid.Client // nil: not configured
-	oidc   *oidc.Client   // nil: not configured
+	openid *openIDClient // nil: not configured
+	oidc   *oidcClient   // nil: not configured
 }
 
 // New returns the handlers of this package.
 func New(kit *web.Kit, d Deps) *Pages {
 	s := &Pages{web: kit, Deps: d}
-	if c := kit.Config.OpenID; c.URL != "" {
-		s.openid = openid.New(openid.Config{
-			URL: c.URL, Realm: kit.Base.String() + "/", ReturnTo: kit.Base.String() + web.PathOpenID + web.PathSignInReturn,
-			Now: kit.Now, UseNonce: d.People.UseNonce,
-		})
+	if kit.Config.OpenID.URL != "" {
+		s.openid = newOpenIDClient(kit, d.People.UseNonce)
 	}
 	if kit.Config.OIDC.Issuer != "" {
-		s.oidc = oidc.New(oidc.Config{
-			OIDCConfig: kit.Config.OIDC, ReturnTo: kit.Base.String() + web.PathOIDC + web.PathSignInReturn, Now: kit.Now,
-		})
+		s.oidc = newOIDCClient(kit)
 	}
 	return s
 }
@@ -139,7 +132,7 @@ func (s *Pages) finish(w http.ResponseWriter, r *http.Request, source crash.Sour
 		return s.refuse(w, r, source, a, err)
 	}
 	who, err := check(a, query)
-	if errors.Is(err, oidc.ErrScope) && !a.NoRefresh {
+	if errors.Is(err, errScope) && !a.NoRefresh {
 		a.NoRefresh = true
 		return s.leaveToOIDC(w, r, a)
 	}

@@ -9,9 +9,10 @@ import (
 	"strconv"
 	"time"
 
+	"golang.org/x/oauth2"
+
 	"mishap/crash"
 	"mishap/db/people"
-	"mishap/handlers/people/oidc"
 	"mishap/handlers/proxies"
 	"mishap/handlers/web"
 	"mishap/views/layout"
@@ -259,7 +260,7 @@ func (s *Pages) leaveToOpenID(w http.ResponseWriter, r *http.Request, a attempt)
 	if err := s.begin(r, &a); err != nil {
 		return err
 	}
-	return s.leave(w, r, s.web.Config.OpenID.Name, s.openid.Begin(a.State, a.Groups))
+	return s.leave(w, r, s.web.Config.OpenID.Name, s.openid.begin(a.State, a.Groups))
 }
 
 // FinishOpenID signs in a person whom the OpenID provider has sent back.
@@ -268,7 +269,7 @@ func (s *Pages) FinishOpenID(w http.ResponseWriter, r *http.Request) error {
 		return errNotConfigured()
 	}
 	return s.finish(w, r, crash.SourceLaunchpad, func(a attempt, query url.Values) (crash.Identity, error) {
-		return s.openid.Finish(r.Context(), query, a.State, a.Groups)
+		return s.openid.finish(r.Context(), query, a.State, a.Groups)
 	})
 }
 
@@ -309,11 +310,11 @@ func (s *Pages) StartOIDC(w http.ResponseWriter, r *http.Request) error {
 
 // leaveToOIDC begins an attempt and sends the browser to the OpenID Connect provider.
 func (s *Pages) leaveToOIDC(w http.ResponseWriter, r *http.Request, a attempt) error {
-	a.Nonce, a.Verifier = rand.Text(), oidc.NewVerifier()
+	a.Nonce, a.Verifier = rand.Text(), oauth2.GenerateVerifier()
 	if err := s.begin(r, &a); err != nil {
 		return err
 	}
-	address, err := s.oidc.Begin(r.Context(), a.State, a.Nonce, a.Verifier, !a.NoRefresh)
+	address, err := s.oidc.begin(r.Context(), a.State, a.Nonce, a.Verifier, !a.NoRefresh)
 	if err != nil {
 		return s.refuse(w, r, crash.SourceOIDC, a, err)
 	}
@@ -326,7 +327,7 @@ func (s *Pages) FinishOIDC(w http.ResponseWriter, r *http.Request) error {
 		return errNotConfigured()
 	}
 	return s.finish(w, r, crash.SourceOIDC, func(a attempt, query url.Values) (crash.Identity, error) {
-		return s.oidc.Finish(r.Context(), query, a.Nonce, a.Verifier, !a.NoRefresh)
+		return s.oidc.finish(r.Context(), query, a.Nonce, a.Verifier, !a.NoRefresh)
 	})
 }
 
@@ -341,7 +342,7 @@ func (s *Pages) RefreshGroups(ctx context.Context) error {
 		return err
 	}
 	for _, was := range due {
-		now, failed := s.oidc.Refresh(ctx, was.Subject, was.Refresh)
+		now, failed := s.oidc.refresh(ctx, was.Subject, was.Refresh)
 		now.Offline = was.Offline
 		if err := s.People.StoreRefresh(ctx, was, now, failed); err != nil {
 			return err
@@ -377,18 +378,18 @@ func (s *Pages) endSessions(w http.ResponseWriter, r *http.Request) error {
 	if !web.IsForm(r) || r.ParseForm() != nil || len(r.PostForm["logout_token"]) != 1 {
 		return crash.Errorf(crash.Invalid, "bad_form", "The request has no logout token.")
 	}
-	out, err := s.oidc.VerifyLogout(r.Context(), r.PostForm.Get("logout_token"))
+	id, who, err := s.oidc.verifyLogout(r.Context(), r.PostForm.Get("logout_token"))
 	if err != nil {
 		return err
 	}
-	fresh, err := s.People.UseNonce(r.Context(), out.Who.Issuer+" logout", out.ID)
+	fresh, err := s.People.UseNonce(r.Context(), who.Issuer+" logout", id)
 	if err != nil {
 		return err
 	}
 	if !fresh {
 		return crash.Errorf(crash.Invalid, "replayed", "This logout token has been used before.")
 	}
-	ended, err := s.People.EndProviderSessions(r.Context(), out.Who)
+	ended, err := s.People.EndProviderSessions(r.Context(), who)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,4 @@
-// Package oidc lets people sign in with OpenID Connect: the code flow with PKCE, groups from a claim, and
-// back-channel logout. The library verifies tokens; this package does the checks that the library leaves
-// to its users.
-package oidc
+package people
 
 import (
 	"context"
@@ -22,26 +19,23 @@ import (
 	"golang.org/x/oauth2"
 
 	"mishap/crash"
+	"mishap/handlers/web"
 )
 
 const (
 	requestTimeout = 15 * time.Second // of one request to the provider
-	maxBody        = 1 << 20          // bytes of one answer of the provider
+	maxOIDCBody    = 1 << 20          // bytes of one answer of the provider
 )
 
-// Config configures a Client.
-type Config struct {
-	crash.OIDCConfig
-	ReturnTo string // address of this site to which the provider sends people
-	Now      func() time.Time
-}
-
-// Client signs people in at a provider. It is safe for concurrent use. It reads the provider's
-// configuration when it is first needed, and again after a failure, so that the provider may be down
-// when this program starts.
-type Client struct {
-	config Config
-	http   *http.Client
+// oidcClient lets people sign in with OpenID Connect: the code flow with PKCE, groups from a claim, and
+// back-channel logout. The library verifies tokens; this type does the checks that the library leaves to
+// its users. It is safe for concurrent use. It reads the provider's configuration when it is first
+// needed, and again after a failure, so that the provider may be down when this program starts.
+type oidcClient struct {
+	config   crash.OIDCConfig
+	returnTo string // address of this site to which the provider sends people
+	now      func() time.Time
+	http     *http.Client
 
 	mu    sync.Mutex
 	found *provider // nil: not read yet
@@ -53,12 +47,14 @@ type provider struct {
 	Scopes      []string `json:"scopes_supported"`
 }
 
-// New returns a Client.
-func New(c Config) *Client {
-	return &Client{config: c, http: &http.Client{
-		Timeout: requestTimeout, Transport: limited{http.DefaultTransport},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
+func newOIDCClient(kit *web.Kit) *oidcClient {
+	return &oidcClient{
+		config: kit.Config.OIDC, returnTo: kit.Base.String() + web.PathOIDC + web.PathSignInReturn, now: kit.Now,
+		http: &http.Client{
+			Timeout: requestTimeout, Transport: limited{http.DefaultTransport},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
 }
 
 // limited is a transport that limits the size of answers.
@@ -70,12 +66,12 @@ func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
 		res.Body = struct {
 			io.Reader
 			io.Closer
-		}{io.LimitReader(res.Body, maxBody), res.Body}
+		}{io.LimitReader(res.Body, maxOIDCBody), res.Body}
 	}
 	return res, err
 }
 
-func (c *Client) discover(ctx context.Context) (*provider, error) {
+func (c *oidcClient) discover(ctx context.Context) (*provider, error) {
 	c.mu.Lock()
 	found := c.found
 	c.mu.Unlock()
@@ -97,22 +93,19 @@ func (c *Client) discover(ctx context.Context) (*provider, error) {
 }
 
 // oauth returns the client of the code flow.
-func (c *Client) oauth(p *provider) *oauth2.Config {
+func (c *oidcClient) oauth(p *provider) *oauth2.Config {
 	scopes := []string{oidc.ScopeOpenID, "profile"}
 	if slices.Contains(p.Scopes, c.config.GroupsClaim) { // many providers name the scope like the claim
 		scopes = append(scopes, c.config.GroupsClaim)
 	}
 	return &oauth2.Config{ClientID: c.config.ClientID, ClientSecret: string(c.config.ClientSecret), Endpoint: p.Endpoint(),
-		RedirectURL: c.config.ReturnTo, Scopes: scopes}
+		RedirectURL: c.returnTo, Scopes: scopes}
 }
 
-// NewVerifier returns a new secret of PKCE.
-func NewVerifier() string { return oauth2.GenerateVerifier() }
-
-// Begin returns the address at the provider where a person signs in. state comes back in the answer,
+// begin returns the address at the provider where a person signs in. state comes back in the answer,
 // nonce in the id token; verifier stays secret. refresh asks for a refresh token that works after the person
 // has left the provider, if the provider knows such tokens.
-func (c *Client) Begin(ctx context.Context, state, nonce, verifier string, refresh bool) (string, error) {
+func (c *oidcClient) begin(ctx context.Context, state, nonce, verifier string, refresh bool) (string, error) {
 	p, err := c.discover(ctx)
 	if err != nil {
 		return "", err
@@ -124,10 +117,10 @@ func (c *Client) Begin(ctx context.Context, state, nonce, verifier string, refre
 	return config.AuthCodeURL(state, oidc.Nonce(nonce), oauth2.S256ChallengeOption(verifier)), nil
 }
 
-// Finish checks the answer of the provider, which the browser has brought as a query, and gets the person
-// from the provider. refresh is what Begin got. Errors of kind Unauthenticated say why the answer is
+// finish checks the answer of the provider, which the browser has brought as a query, and gets the person
+// from the provider. refresh is what begin got. Errors of kind Unauthenticated say why the answer is
 // refused; the provider may be Unavailable.
-func (c *Client) Finish(ctx context.Context, query url.Values, nonce, verifier string, refresh bool) (crash.Identity,
+func (c *oidcClient) finish(ctx context.Context, query url.Values, nonce, verifier string, refresh bool) (crash.Identity,
 	error) {
 	p, err := c.discover(ctx)
 	if err != nil {
@@ -167,17 +160,17 @@ func (c *Client) Finish(ctx context.Context, query url.Values, nonce, verifier s
 
 // offline reports whether a refresh token was issued with offline_access. A provider may leave out the scope
 // of its answer if it is that of the request.
-func (c *Client) offline(p *provider, tokens *oauth2.Token, refresh bool) bool {
+func (c *oidcClient) offline(p *provider, tokens *oauth2.Token, refresh bool) bool {
 	if scope, _ := tokens.Extra("scope").(string); scope != "" {
 		return slices.Contains(strings.Fields(scope), oidc.ScopeOfflineAccess)
 	}
 	return refresh && slices.Contains(p.Scopes, oidc.ScopeOfflineAccess)
 }
 
-// Refresh gets the present groups of a person by a refresh token. The identity has the next refresh token,
+// refresh gets the present groups of a person by a refresh token. The identity has the next refresh token,
 // even if there is an error. Errors of kind Unauthenticated mean that the provider says nothing about the
 // person any more; after others, the same may work later.
-func (c *Client) Refresh(ctx context.Context, subject string, refresh crash.Secret) (crash.Identity, error) {
+func (c *oidcClient) refresh(ctx context.Context, subject string, refresh crash.Secret) (crash.Identity, error) {
 	next := crash.Identity{Refresh: refresh}
 	p, err := c.discover(ctx)
 	if err != nil {
@@ -212,7 +205,7 @@ func (c *Client) Refresh(ctx context.Context, subject string, refresh crash.Secr
 
 // idToken returns the id token that came with other tokens, after verifying it, and its claims. It returns
 // nil if there is none.
-func (c *Client) idToken(ctx context.Context, p *provider, tokens *oauth2.Token) (
+func (c *oidcClient) idToken(ctx context.Context, p *provider, tokens *oauth2.Token) (
 	*oidc.IDToken, map[string]any, error,
 ) {
 	claims := map[string]any{}
@@ -220,7 +213,7 @@ func (c *Client) idToken(ctx context.Context, p *provider, tokens *oauth2.Token)
 	if raw == "" {
 		return nil, claims, nil
 	}
-	token, err := p.Verifier(&oidc.Config{ClientID: c.config.ClientID, Now: c.config.Now}).Verify(ctx, raw)
+	token, err := p.Verifier(&oidc.Config{ClientID: c.config.ClientID, Now: c.now}).Verify(ctx, raw)
 	if err != nil {
 		return nil, nil, refused("bad_id_token", "The id token is not valid.").Because(err)
 	}
@@ -238,12 +231,12 @@ func (c *Client) idToken(ctx context.Context, p *provider, tokens *oauth2.Token)
 	return token, claims, nil
 }
 
-// ErrScope means that the provider does not allow what Begin asked for. Some refuse refresh tokens to sites
+// errScope means that the provider does not allow what begin asked for. Some refuse refresh tokens to sites
 // that are not registered for them.
-var ErrScope error = refused("invalid_scope", "The provider reports an error: invalid_scope")
+var errScope error = refused("invalid_scope", "The provider reports an error: invalid_scope")
 
 // code returns the code in an answer, after checking that it is from this provider.
-func (c *Client) code(p *provider, query url.Values) (string, error) {
+func (c *oidcClient) code(p *provider, query url.Values) (string, error) {
 	for name, values := range query {
 		if len(values) > 1 {
 			return "", refused("doubled", "The field %s occurs %d times.", crash.Truncate(name, 60), len(values))
@@ -255,7 +248,7 @@ func (c *Client) code(p *provider, query url.Values) (string, error) {
 	}
 	switch e := query.Get("error"); {
 	case e == "invalid_scope":
-		return "", ErrScope
+		return "", errScope
 	case e == "access_denied":
 		return "", crash.ErrSignInCancelled
 	case e != "":
@@ -268,7 +261,7 @@ func (c *Client) code(p *provider, query url.Values) (string, error) {
 
 // userInfo adds the claims of UserInfo, which are preferred to those of the id token: most providers send
 // names and groups only there.
-func (*Client) userInfo(ctx context.Context, p *provider, subject string, tokens *oauth2.Token,
+func (*oidcClient) userInfo(ctx context.Context, p *provider, subject string, tokens *oauth2.Token,
 	claims map[string]any) error {
 	if p.UserInfoEndpoint() == "" {
 		return nil
@@ -286,7 +279,7 @@ func (*Client) userInfo(ctx context.Context, p *provider, subject string, tokens
 	return nil
 }
 
-func (c *Client) person(subject string, claims map[string]any) (crash.Identity, error) {
+func (c *oidcClient) person(subject string, claims map[string]any) (crash.Identity, error) {
 	in := crash.Identity{Source: crash.SourceOIDC, Issuer: c.config.Issuer, Subject: subject}
 	in.Session, _ = claims["sid"].(string)
 	for _, name := range []string{"preferred_username", "nickname", "name"} {
@@ -322,31 +315,27 @@ func (c *Client) person(subject string, claims map[string]any) (crash.Identity, 
 	return in, nil
 }
 
-// Logout is a message of the provider that a person has signed out there.
-type Logout struct {
-	Who crash.Identity // with Subject, Session, or both
-	ID  string         // of the message
-}
-
-// VerifyLogout checks a logout token of the back channel. Its errors are of kind Invalid or Unavailable.
-func (c *Client) VerifyLogout(ctx context.Context, raw string) (Logout, error) {
+// verifyLogout checks a logout token of the back channel, by which the provider says that a person has signed
+// out there. who has a Subject, a Session, or both. Errors are of kind Invalid or Unavailable.
+func (c *oidcClient) verifyLogout(ctx context.Context, raw string) (id string, who crash.Identity, err error) {
+	bad := func(why string) *crash.Error { return crash.Errorf(crash.Invalid, "bad_logout_token", "%s", why) }
 	p, err := c.discover(ctx)
 	if err != nil {
-		return Logout{}, err
+		return "", who, err
 	}
 	if typ, err := typeOf(raw); err != nil || typ != "logout+jwt" {
-		return Logout{}, crash.Errorf(crash.Invalid, "bad_logout_token", "The logout token is not of the type logout+jwt.")
+		return "", who, bad("The logout token is not of the type logout+jwt.")
 	}
 	ctx = oidc.ClientContext(ctx, c.http)
-	token, err := p.Verifier(&oidc.Config{ClientID: c.config.ClientID, Now: c.config.Now}).VerifyLogout(ctx, raw)
+	token, err := p.Verifier(&oidc.Config{ClientID: c.config.ClientID, Now: c.now}).VerifyLogout(ctx, raw)
 	if err != nil {
-		return Logout{}, crash.Errorf(crash.Invalid, "bad_logout_token", "The logout token is not valid.").Because(err)
+		return "", who, bad("The logout token is not valid.").Because(err)
 	}
 	if token.TokenID == "" {
-		return Logout{}, crash.Errorf(crash.Invalid, "bad_logout_token", "The logout token has no id.")
+		return "", who, bad("The logout token has no id.")
 	}
-	return Logout{ID: token.TokenID, Who: crash.Identity{Source: crash.SourceOIDC, Issuer: c.config.Issuer,
-		Subject: token.Subject, Session: token.SessionID}}, nil
+	return token.TokenID, crash.Identity{Source: crash.SourceOIDC, Issuer: c.config.Issuer, Subject: token.Subject,
+		Session: token.SessionID}, nil
 }
 
 func refused(code, format string, args ...any) *crash.Error {

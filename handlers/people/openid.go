@@ -1,7 +1,4 @@
-// Package openid lets people sign in with OpenID 2.0 at one fixed provider, Ubuntu SSO or Launchpad, with
-// their teams there. It needs no discovery and no associations: the provider itself checks each
-// signature (section 11.4.2 of OpenID Authentication 2.0).
-package openid
+package people
 
 import (
 	"context"
@@ -15,6 +12,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/handlers/web"
 )
 
 // Namespaces of the protocol and its extensions.
@@ -26,49 +24,51 @@ const (
 )
 
 const (
-	maxFields    = 200              // of an answer
-	maxBody      = 64 << 10         // bytes of the provider's answer to a check
-	maxNonce     = 255              // bytes, from section 10.1
-	maxClockSkew = 5 * time.Minute  // between the provider and this machine
-	checkTimeout = 15 * time.Second // of a check at the provider
+	maxFields     = 200              // of an answer
+	maxOpenIDBody = 64 << 10         // bytes of the provider's answer to a check
+	maxNonce      = 255              // bytes, from section 10.1
+	maxClockSkew  = 5 * time.Minute  // between the provider and this machine
+	checkTimeout  = 15 * time.Second // of a check at the provider
 )
 
-// Config configures a Client.
-type Config struct {
-	URL      string // of the provider, such as https://login.ubuntu.com, without a slash at the end
-	Realm    string // address of this site, with a slash at the end
-	ReturnTo string // address of this site to which the provider sends people
-	Now      func() time.Time
-
-	// UseNonce records a nonce of an endpoint, and returns false if any instance has seen it before.
-	UseNonce func(ctx context.Context, endpoint, nonce string) (bool, error)
-}
-
-// Client signs people in at a provider. It is safe for concurrent use.
-type Client struct {
-	config   Config
-	endpoint string
+// openIDClient lets people sign in with OpenID 2.0 at one fixed provider, Ubuntu SSO or Launchpad, with
+// their teams there. It needs no discovery and no associations: the provider itself checks each
+// signature (section 11.4.2 of OpenID Authentication 2.0). It is safe for concurrent use.
+type openIDClient struct {
+	url      string // of the provider, such as https://login.ubuntu.com, without a slash at the end
+	endpoint string // of the provider
+	realm    string // address of this site, with a slash at the end
+	site     string // address of this site to which the provider sends people
+	now      func() time.Time
 	http     *http.Client
+
+	// useNonce records a nonce of an endpoint, and returns false if any instance has seen it before.
+	useNonce func(ctx context.Context, endpoint, nonce string) (bool, error)
 }
 
-// New returns a Client.
-func New(c Config) *Client {
-	return &Client{config: c, endpoint: c.URL + "/+openid", http: &http.Client{
-		Timeout:       checkTimeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
+func newOpenIDClient(kit *web.Kit, useNonce func(ctx context.Context, endpoint, nonce string) (bool, error),
+) *openIDClient {
+	base, address := kit.Base.String(), kit.Config.OpenID.URL
+	return &openIDClient{
+		url: address, endpoint: address + "/+openid", realm: base + "/", site: base + web.PathOpenID + web.PathSignInReturn,
+		now: kit.Now, useNonce: useNonce,
+		http: &http.Client{
+			Timeout:       checkTimeout,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
 }
 
-// Begin returns the address at the provider where a person signs in. state comes back in the answer.
+// begin returns the address at the provider where a person signs in. state comes back in the answer.
 // teams are the only teams about which the provider is asked.
-func (c *Client) Begin(state string, teams []string) string {
+func (c *openIDClient) begin(state string, teams []string) string {
 	q := url.Values{
 		"openid.ns":            {nsOpenID},
 		"openid.mode":          {"checkid_setup"},
 		"openid.claimed_id":    {anyIdentifier},
 		"openid.identity":      {anyIdentifier},
 		"openid.return_to":     {c.returnTo(state)},
-		"openid.realm":         {c.config.Realm},
+		"openid.realm":         {c.realm},
 		"openid.ns.sreg":       {nsRegistration},
 		"openid.sreg.optional": {"nickname"},
 	}
@@ -79,15 +79,15 @@ func (c *Client) Begin(state string, teams []string) string {
 	return c.endpoint + "?" + q.Encode()
 }
 
-func (c *Client) returnTo(state string) string {
-	return c.config.ReturnTo + "?state=" + url.QueryEscape(state)
+func (c *openIDClient) returnTo(state string) string {
+	return c.site + "?state=" + url.QueryEscape(state)
 }
 
-// Finish checks the answer of the provider, which the browser has brought as the query of returnTo. It
+// finish checks the answer of the provider, which the browser has brought as the query of returnTo. It
 // returns the person with those of teams that the provider confirms. Errors of kind Unauthenticated say
 // why the answer is refused; the provider may be Unavailable.
-func (c *Client) Finish(ctx context.Context, query url.Values, state string, teams []string) (crash.Identity, error) {
-	answer, err := parse(query)
+func (c *openIDClient) finish(ctx context.Context, query url.Values, state string, teams []string) (crash.Identity, error) {
+	answer, err := parseOpenID(query)
 	if err != nil {
 		return crash.Identity{}, err
 	}
@@ -112,7 +112,7 @@ func (c *Client) Finish(ctx context.Context, query url.Values, state string, tea
 		return crash.Identity{}, err
 	}
 	// Only now, so that nobody can use up the nonce of another person's answer.
-	fresh, err := c.config.UseNonce(ctx, c.endpoint, answer["response_nonce"])
+	fresh, err := c.useNonce(ctx, c.endpoint, answer["response_nonce"])
 	if err != nil {
 		return crash.Identity{}, err
 	}
@@ -125,9 +125,9 @@ func (c *Client) Finish(ctx context.Context, query url.Values, state string, tea
 // answer holds the openid.* fields of an answer, without the prefix.
 type answer map[string]string
 
-// parse returns the openid.* fields of a query. It refuses a field that occurs twice: the provider and
+// parseOpenID returns the openid.* fields of a query. It refuses a field that occurs twice: the provider and
 // this program could read different ones, so that a signature says nothing about the other.
-func parse(query url.Values) (answer, error) {
+func parseOpenID(query url.Values) (answer, error) {
 	a := answer{}
 	for name, values := range query {
 		field, ours := strings.CutPrefix(name, "openid.")
@@ -151,7 +151,7 @@ func (a answer) signed(field string) bool {
 }
 
 // check checks everything about a positive answer that needs no request.
-func (c *Client) check(a answer, state string) error {
+func (c *openIDClient) check(a answer, state string) error {
 	if a["ns"] != nsOpenID {
 		return refused("bad_version", "The answer is not one of OpenID 2.0.")
 	}
@@ -166,7 +166,7 @@ func (c *Client) check(a answer, state string) error {
 		return refused("foreign_endpoint", "The answer comes from another provider.")
 	case a["return_to"] != c.returnTo(state):
 		return refused("foreign_return", "The answer is meant for another sign-in.")
-	case id != a["identity"] || !strings.HasPrefix(id, c.config.URL+"/+id/") || !isSuffix(id[len(c.config.URL+"/+id/"):]):
+	case id != a["identity"] || !strings.HasPrefix(id, c.url+"/+id/") || !isSuffix(id[len(c.url+"/+id/"):]):
 		return refused("foreign_identity", "The answer is about a person of another provider.")
 	}
 	return c.checkNonce(a["response_nonce"])
@@ -179,7 +179,7 @@ func isSuffix(s string) bool {
 	})
 }
 
-func (c *Client) checkNonce(nonce string) error {
+func (c *openIDClient) checkNonce(nonce string) error {
 	const layout = "2006-01-02T15:04:05Z"
 	if len(nonce) < len(layout) || len(nonce) > maxNonce {
 		return refused("bad_nonce", "The nonce of the answer is malformed.")
@@ -188,15 +188,15 @@ func (c *Client) checkNonce(nonce string) error {
 	if err != nil {
 		return refused("bad_nonce", "The nonce of the answer is malformed.")
 	}
-	if d := c.config.Now().Sub(at); d > maxClockSkew || d < -maxClockSkew {
+	if d := c.now().Sub(at); d > maxClockSkew || d < -maxClockSkew {
 		return refused("old_answer", "The answer was made at %s, more than %.0f minutes from now. Sign in again. "+
 			"(Administrators: check the clock of this machine.)", at.UTC().Format(time.DateTime+" UTC"), maxClockSkew.Minutes())
 	}
 	return nil
 }
 
-func (c *Client) person(a answer, teams []string) (crash.Identity, error) {
-	p := crash.Identity{Source: crash.SourceLaunchpad, Issuer: c.config.URL, Subject: a["claimed_id"]}
+func (c *openIDClient) person(a answer, teams []string) (crash.Identity, error) {
+	p := crash.Identity{Source: crash.SourceLaunchpad, Issuer: c.url, Subject: a["claimed_id"]}
 	var err error
 	if p.Name, err = a.extension(nsRegistration, "nickname"); err != nil {
 		return p, err
@@ -241,7 +241,7 @@ func (a answer) extension(namespace, field string) (string, error) {
 }
 
 // verify asks the provider whether it has made the signature.
-func (c *Client) verify(ctx context.Context, a answer) error {
+func (c *openIDClient) verify(ctx context.Context, a answer) error {
 	form := url.Values{}
 	for field, value := range a {
 		form.Set("openid."+field, value)
@@ -254,21 +254,21 @@ func (c *Client) verify(ctx context.Context, a answer) error {
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	res, err := c.http.Do(req)
 	if err != nil {
-		return unavailable(err)
+		return notVerified(err)
 	}
 	defer func() { _ = res.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody+1))
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxOpenIDBody+1))
 	if err != nil {
-		return unavailable(err)
+		return notVerified(err)
 	}
-	if res.StatusCode != http.StatusOK || len(body) > maxBody {
-		return unavailable(fmt.Errorf("status %d, %d bytes", res.StatusCode, len(body)))
+	if res.StatusCode != http.StatusOK || len(body) > maxOpenIDBody {
+		return notVerified(fmt.Errorf("status %d, %d bytes", res.StatusCode, len(body)))
 	}
 	lines := map[string]string{}
 	for line := range strings.Lines(string(body)) {
 		name, value, _ := strings.Cut(strings.TrimRight(line, "\n"), ":")
 		if _, twice := lines[name]; twice {
-			return unavailable(errors.New("a line occurs twice"))
+			return notVerified(errors.New("a line occurs twice"))
 		}
 		lines[name] = value
 	}
@@ -278,11 +278,7 @@ func (c *Client) verify(ctx context.Context, a answer) error {
 	return nil
 }
 
-func refused(code, format string, args ...any) error {
-	return crash.Errorf(crash.Unauthenticated, code, "Signing in was refused. "+format, args...)
-}
-
-func unavailable(err error) error {
+func notVerified(err error) error {
 	return crash.Errorf(crash.Unavailable, "provider_unavailable",
 		"The place where you signed in does not answer now, so that your sign-in could not be checked. Try again shortly.").
 		Because(fmt.Errorf("check sign-in: %w", err))
