@@ -202,12 +202,7 @@ func endpointAnswered(status int) string {
 const endpointNoAnswer = "no answer"
 
 func (p EndpointPage) invalid(field string) templ.OrderedAttributes {
-	if p.Form.Wrong[field] == "" {
-		return nil
-	}
-	return templ.OrderedAttributes{
-		{Key: "aria-describedby", Value: "endpoint-" + field + "-error"}, {Key: "aria-invalid", Value: "true"},
-	}
+	return layout.Invalid(p.Form.Wrong[field], "endpoint-"+field+"-error")
 }
 
 func (p EndpointPage) addressLabel() string {
