@@ -117,8 +117,8 @@ func TestPrivacyPage(t *testing.T) {
 	page := c.Get(layout.PathPrivacy).Want(http.StatusOK).
 		WantText("#changes + ul", "JournalErrors: secret instead of private").
 		WantText("#changes + ul", "Acme*: private instead of restricted").
-		WantText("#retention-table", "private_keep_days").WantText("main", "No problem is held.")
-	if got, want := page.HTML().Find("#field-table tbody tr").Length(), len(table.Rows()); got != want {
+		WantText(".retention-table", "private_keep_days").WantText("main", "No problem is held.")
+	if got, want := page.HTML().Find(".field-table tbody tr").Length(), len(table.Rows()); got != want {
 		t.Errorf("got %d rows, want %d", got, want)
 	}
 	c.Post(layout.PathPrivacy+"/check", nil).WantRedirect(http.StatusSeeOther, layout.PathPrivacy)

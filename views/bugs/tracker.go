@@ -35,7 +35,7 @@ type ConfigLine struct{ Key, Value string }
 func (p TrackerPage) Connected() bool { return p.Connection.Source != crash.NotConnected }
 
 func (p TrackerPage) form(action string) layout.PostFormArgs {
-	return p.Shell.Form(action, "/admin/tracker/" + action)
+	return p.Shell.Form(action, "/admin/tracker/"+action)
 }
 
 // limit describes the restriction of the token, if the tracker reported one.

@@ -139,7 +139,7 @@ func (p EndpointPage) isNew() bool { return p.Endpoint.ID == 0 }
 func (p EndpointPage) stopped() bool { return p.Stop.Holds() }
 
 func (p EndpointPage) action(name string) layout.PostFormArgs {
-	return p.Shell.Form("endpoint-" + name, EndpointPath(p.Endpoint.ID, "/"+name))
+	return p.Shell.Form("endpoint-"+name, EndpointPath(p.Endpoint.ID, "/"+name))
 }
 
 func (p EndpointPage) settings() layout.PostFormArgs {

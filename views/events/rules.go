@@ -43,6 +43,14 @@ func (r RuleRow) switchForm() layout.PostFormArgs {
 		InPlace: true, Target: "#" + r.id(), Failed: "#flash"}
 }
 
+func (r RuleRow) switchButton() layout.Button {
+	text, on := "Switch on", "1"
+	if r.Enabled {
+		text, on = "Switch off", ""
+	}
+	return layout.Button{Text: text, Label: text + " “" + r.Name + "”", Fields: []string{"on", on}}
+}
+
 // RulePage is the form of a rule, and what it would have done.
 type RulePage struct {
 	Shell     layout.Shell
@@ -206,7 +214,3 @@ func (c CandidateRow) form(action string) layout.PostFormArgs {
 func (c CandidateRow) open() bool {
 	return c.State == rules.CandidateWaiting || c.State == rules.CandidateAutomatic
 }
-
-const ruleSwitchOff = "Switch off"
-
-const ruleSwitchOn = "Switch on"

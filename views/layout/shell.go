@@ -141,6 +141,16 @@ func Offers(of string) templ.Attributes {
 	}
 }
 
+// Poll returns the attributes with which an element replaces itself by the answer of url, every so often
+// ("every 2s"), or none if it need not.
+func Poll(url, often string, needed bool) templ.Attributes {
+	if !needed {
+		return nil
+	}
+	return templ.Attributes{"hx-get": url, "hx-trigger": often, "hx-swap": "outerHTML", "hx-sync": "this:drop",
+		"hx-status:4xx": "swap:none", "hx-status:5xx": "swap:none"}
+}
+
 // InPlace returns the attributes that make a link or a form put the answer of url into the page, in
 // place of target. Refusals appear among the messages at the top. Without scripts the browser
 // follows the link.

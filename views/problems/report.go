@@ -575,11 +575,7 @@ func (v SymbolsView) follow() templ.Attributes {
 		trigger = "every 10s"
 	default: // it has ended
 	}
-	if v.Path == "" || trigger == "" {
-		return nil
-	}
-	return templ.Attributes{"hx-get": v.Path + "?seen=" + url.QueryEscape(v.Mark()), "hx-trigger": trigger,
-		"hx-swap": "outerHTML", "hx-sync": "this:drop", "hx-status:4xx": "swap:none", "hx-status:5xx": "swap:none"}
+	return layout.Poll(v.Path+"?seen="+url.QueryEscape(v.Mark()), trigger, v.Path != "" && trigger != "")
 }
 
 // SymbolsPath returns where the page of a problem asks whether it has function names.
