@@ -131,14 +131,8 @@ func (s *Pages) ExportAudit(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), export.ExportTime)
+	ctx, cancel := export.LongContext(w, r)
 	defer cancel()
-	defer context.AfterFunc(r.Context(), func() { //nolint:contextcheck // it ends the context
-		if context.Cause(r.Context()) == context.Canceled { //nolint:errorlint // exactly this error: the client disconnected
-			cancel()
-		}
-	})()
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(export.ExportTime)) // not every writer supports it
 	w.Header().Set("Content-Type", "application/jsonl; charset=utf-8")
 	w.Header().Set("Content-Disposition", `attachment; filename="audit.jsonl"`)
 	w.Header().Set("Cache-Control", "no-store")

@@ -381,13 +381,7 @@ func (s *Pages) ExportSymbols(w http.ResponseWriter, r *http.Request, format str
 	return s.exporter.Export(w, r, format, version, func(ctx context.Context) (export.Table, error) {
 		list, _, err := s.Symbols.MissingSymbols(ctx, exportedMissing, 0)
 		return export.Table{Title: "Missing symbols", Path: layout.PathSymbols, Columns: missingColumns,
-			Rows: func(yield func(export.Row, error) bool) {
-				for _, m := range list {
-					if !yield(missingRow(m), nil) {
-						return
-					}
-				}
-			}}, err
+			Rows: export.RowsOf(list, missingRow)}, err
 	})
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"mishap/views/layout"
 )
 
 type object = map[string]any
@@ -200,36 +202,12 @@ func atoi(s string) int {
 	return n
 }
 
-// Description describes one resource for the page about the API.
-type Description struct {
-	Name    string
-	Method  string
-	Path    string // contains {key} if the resource has no list
-	Access  string // who may use it
-	Scope   string // that a token needs; empty: any
-	Summary string
-	Doc     string
-	Example string // an example address; empty for questions with a body
-	Params  []Parameter
-	Fields  []Field // fields of the objects
-}
-
-// Parameter describes one parameter of a resource.
-type Parameter struct {
-	Name, Kind, Doc, Example string
-	Default                  string // empty if there is none
-	Required                 bool
-}
-
-// Field describes one field of an answer.
-type Field struct{ Name, Type, Doc string }
-
-// Describe describes every resource, in the order of the table.
-func (a *API) Describe() []Description {
-	var list []Description
+// Describe describes every resource for the page about the API, in the order of the table.
+func (a *API) Describe() []layout.APIResource {
+	var list []layout.APIResource
 	for i := range a.resources {
 		res := &a.resources[i]
-		d := Description{
+		d := layout.APIResource{
 			Name: res.name, Method: res.method, Path: Prefix + res.name + "/", Access: string(res.access),
 			Scope:   string(res.scope()),
 			Summary: res.summary, Doc: res.doc,
@@ -237,7 +215,7 @@ func (a *API) Describe() []Description {
 		}
 		if !res.listed() && res.detail != nil {
 			d.Path += "{key}/"
-			d.Params = append(d.Params, Parameter{
+			d.Params = append(d.Params, layout.APIParam{
 				Name: "key", Kind: "part of the address", Doc: res.key, Example: decodePercent(res.example), Required: true,
 			})
 		}
@@ -270,8 +248,8 @@ func (res *resource) exampleAddress() string {
 	return address
 }
 
-func (p *param) description() Parameter {
-	out := Parameter{Name: p.name, Kind: string(p.kind), Doc: p.doc, Example: p.example, Required: p.required}
+func (p *param) description() layout.APIParam {
+	out := layout.APIParam{Name: p.name, Kind: string(p.kind), Doc: p.doc, Example: p.example, Required: p.required}
 	if p.kind == kindNumber && p.fallback != 0 {
 		out.Default = strconv.Itoa(p.fallback)
 	}
@@ -279,13 +257,13 @@ func (p *param) description() Parameter {
 }
 
 // fieldsOf returns the named fields of a type, one level deep.
-func fieldsOf(t reflect.Type) []Field {
-	var list []Field
+func fieldsOf(t reflect.Type) []layout.APIField {
+	var list []layout.APIField
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.IsExported() && name != "" {
-			list = append(list, Field{Name: name, Type: typeName(f.Type), Doc: f.Tag.Get("doc")})
+			list = append(list, layout.APIField{Name: name, Type: typeName(f.Type), Doc: f.Tag.Get("doc")})
 		}
 	}
 	return list

@@ -224,6 +224,7 @@ func (a *answers) versions(ctx context.Context, in input) ([]any, error) {
 	return objects, nil
 }
 
+// pocketOr returns the pocket of a series that has a version, or unknown.
 func pocketOr(f crash.ArchiveFact, series, version, unknown string) string {
 	if pocket := crash.PocketOf(f.In(series), version); pocket != "" {
 		return pocket
@@ -360,6 +361,7 @@ func eachDay(days []stats.VersionDay, from, to time.Time) func(func(time.Time, s
 	}
 }
 
+// setRates sets the rate and its interval.
 func (r *rate) setRates() {
 	m := stats.NewMachineRate(r.Crashes, r.Machines)
 	if m.Known() {
@@ -468,6 +470,7 @@ func (a *answers) gateResources() []resource {
 	}}
 }
 
+// updateGate is the answer of the update gate.
 type updateGate struct {
 	Known    []string      `json:"known_versions" doc:"If releases is empty: versions that reports name, highest first."`
 	Package  string        `json:"package" doc:"Binary package."`

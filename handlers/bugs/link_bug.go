@@ -8,9 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/a-h/templ"
-	"github.com/justinas/nosurf"
-
 	"mishap/crash"
 	"mishap/handlers/panel"
 	"mishap/handlers/web"
@@ -211,27 +208,9 @@ func (s *Pages) ResumeSection(w http.ResponseWriter, r *http.Request) error {
 		strconv.FormatInt(number, 10) + " again, within a minute."})
 }
 
-// answerLinks shows the current status of a problem, in place or on its page, with a message.
+// answerLinks shows the present status of a problem, in place or on its page, with a message.
 func (s *Pages) answerLinks(w http.ResponseWriter, r *http.Request, id crash.BucketID, message layout.Flash) error {
-	if !web.WantsPart(r) {
-		return s.web.RedirectWith(w, r, id.Path(), message)
-	}
-	b, err := s.panel.Bucket(r.Context(), id)
-	if err != nil {
-		return err
-	}
-	if message.Undo != nil {
-		message.Undo.CSRFToken = nosurf.Token(r)
-	}
-	if !panel.OnProblemPage(r, id) {
-		return s.web.Page(w, r, http.StatusOK, templ.Join(view.LinkedInList(s.panel.BugPart(r, s.web.SeenBucket(r, b))),
-			layout.FlashNow(message)))
-	}
-	v, err := s.panel.StatusView(r, b)
-	if err != nil {
-		return err
-	}
-	return s.web.Page(w, r, http.StatusOK, templ.Join(problemsview.StatusPart(v), layout.FlashNow(message)))
+	return s.panel.AnswerProblems(w, r, []crash.BucketID{id}, id.Path(), message)
 }
 
 func bugLinked(number int64) string { return "Bug " + strconv.FormatInt(number, 10) + " linked." }

@@ -37,7 +37,7 @@ func (s *Pages) StopNotifications(w http.ResponseWriter, r *http.Request) error 
 	if err := s.Events.Stop(r.Context(), web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	return s.redirect(w, r, "All notifications are stopped.", layout.PathEndpoints)
+	return s.web.Done(w, r, layout.PathEndpoints, "All notifications are stopped.")
 }
 
 // ResumeNotifications ends a stop.
@@ -45,20 +45,7 @@ func (s *Pages) ResumeNotifications(w http.ResponseWriter, r *http.Request) erro
 	if err := s.Events.Resume(r.Context(), web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	return s.redirect(w, r, "Notifications are sent again.", layout.PathEndpoints)
-}
-
-func (s *Pages) redirect(w http.ResponseWriter, r *http.Request, message, path string) error {
-	return s.web.Done(w, r, path, message)
-}
-
-// endpointID returns the number in the path, or 0, which no endpoint has.
-func endpointID(r *http.Request) int64 {
-	id, err := strconv.ParseInt(chi.URLParam(r, "id"), 10, 64)
-	if err != nil {
-		return 0
-	}
-	return id
+	return s.web.Done(w, r, layout.PathEndpoints, "Notifications are sent again.")
 }
 
 // TestEndpoint sends a test to an endpoint and shows the answer.
@@ -67,7 +54,7 @@ func (s *Pages) TestEndpoint(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	e, err := s.Events.EndpointWithSecrets(r.Context(), endpointID(r))
+	e, err := s.Events.EndpointWithSecrets(r.Context(), web.IDInPath(r))
 	if err != nil {
 		return err
 	}
@@ -90,11 +77,11 @@ func (s *Pages) TestEndpoint(w http.ResponseWriter, r *http.Request) error {
 
 // RotateSecret makes a new secret and shows it once.
 func (s *Pages) RotateSecret(w http.ResponseWriter, r *http.Request) error {
-	secret := newSecret()
-	if err := s.Events.RotateSecret(r.Context(), endpointID(r), secret, web.CurrentUser(r).Name); err != nil {
+	secret := webhook.NewSecret()
+	if err := s.Events.RotateSecret(r.Context(), web.IDInPath(r), secret, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	e, err := s.Events.Endpoint(r.Context(), endpointID(r))
+	e, err := s.Events.Endpoint(r.Context(), web.IDInPath(r))
 	if err != nil {
 		return err
 	}
@@ -103,32 +90,32 @@ func (s *Pages) RotateSecret(w http.ResponseWriter, r *http.Request) error {
 
 // EnableEndpoint switches an endpoint on.
 func (s *Pages) EnableEndpoint(w http.ResponseWriter, r *http.Request) error {
-	if err := s.Events.EnableEndpoint(r.Context(), endpointID(r), web.CurrentUser(r).Name); err != nil {
+	if err := s.Events.EnableEndpoint(r.Context(), web.IDInPath(r), web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	return s.redirect(w, r,
-		"Switched on. Deliveries that have been waiting are sent now.", view.EndpointPath(endpointID(r), ""))
+	return s.web.Done(w, r, view.EndpointPath(web.IDInPath(r), ""),
+		"Switched on. Deliveries that have been waiting are sent now.")
 }
 
 // DisableEndpoint switches an endpoint off.
 func (s *Pages) DisableEndpoint(w http.ResponseWriter, r *http.Request) error {
-	if err := s.Events.DisableEndpoint(r.Context(), endpointID(r), web.CurrentUser(r).Name); err != nil {
+	if err := s.Events.DisableEndpoint(r.Context(), web.IDInPath(r), web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	return s.redirect(w, r,
-		"Switched off. Deliveries wait, and new events are not delivered to it.", view.EndpointPath(endpointID(r), ""))
+	return s.web.Done(w, r, view.EndpointPath(web.IDInPath(r), ""),
+		"Switched off. Deliveries wait, and new events are not delivered to it.")
 }
 
 // DeleteEndpoint deletes an endpoint with its deliveries.
 func (s *Pages) DeleteEndpoint(w http.ResponseWriter, r *http.Request) error {
-	e, err := s.Events.Endpoint(r.Context(), endpointID(r))
+	e, err := s.Events.Endpoint(r.Context(), web.IDInPath(r))
 	if err != nil {
 		return err
 	}
 	if err := s.Events.DeleteEndpoint(r.Context(), e.ID, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	return s.redirect(w, r, "“"+e.Name+"” was deleted.", layout.PathEndpoints)
+	return s.web.Done(w, r, layout.PathEndpoints, "“"+e.Name+"” was deleted.")
 }
 
 // The limits of new endpoints, in requests per minute. People read chats.
@@ -136,8 +123,6 @@ const (
 	webhookPerMinute = 60
 	chatPerMinute    = 20
 )
-
-func newSecret() crash.Secret { return webhook.NewSecret() }
 
 // NewEndpoint shows the form for a new endpoint of the kind in the query.
 func (s *Pages) NewEndpoint(w http.ResponseWriter, r *http.Request) error {
@@ -180,7 +165,7 @@ func (s *Pages) AddEndpoint(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if kind == crash.EndpointWebhook {
-		e.Secret = newSecret()
+		e.Secret = webhook.NewSecret()
 	}
 	if len(form.Wrong) == 0 {
 		e.ID, err = s.Events.AddEndpoint(r.Context(), e, web.CurrentUser(r).Name)
@@ -195,7 +180,7 @@ func (s *Pages) AddEndpoint(w http.ResponseWriter, r *http.Request) error {
 			Form: form})
 	}
 	if kind != crash.EndpointWebhook {
-		return s.redirect(w, r, "“"+e.Name+"” was added. Send a test to see whether it works.", view.EndpointPath(e.ID, ""))
+		return s.web.Done(w, r, view.EndpointPath(e.ID, ""), "“"+e.Name+"” was added. Send a test to see whether it works.")
 	}
 	added, err := s.Events.Endpoint(r.Context(), e.ID)
 	if err != nil {
@@ -206,7 +191,7 @@ func (s *Pages) AddEndpoint(w http.ResponseWriter, r *http.Request) error {
 
 // SaveEndpoint changes the settings of an endpoint.
 func (s *Pages) SaveEndpoint(w http.ResponseWriter, r *http.Request) error {
-	present, err := s.Events.Endpoint(r.Context(), endpointID(r))
+	present, err := s.Events.Endpoint(r.Context(), web.IDInPath(r))
 	if err != nil {
 		return err
 	}
@@ -225,7 +210,7 @@ func (s *Pages) SaveEndpoint(w http.ResponseWriter, r *http.Request) error {
 	if len(form.Wrong) > 0 {
 		return s.sendEndpoint(w, r, http.StatusUnprocessableEntity, view.EndpointPage{Endpoint: present, Form: form})
 	}
-	return s.redirect(w, r, "Settings saved.", view.EndpointPath(e.ID, ""))
+	return s.web.Done(w, r, view.EndpointPath(e.ID, ""), "Settings saved.")
 }
 
 func (s *Pages) readSettings(r *http.Request, e crash.Endpoint) (crash.Endpoint, view.EndpointForm, error) {
@@ -255,7 +240,7 @@ const deliveriesSize = 25
 
 // ShowEndpoint shows an endpoint with its settings and a page of its deliveries.
 func (s *Pages) ShowEndpoint(w http.ResponseWriter, r *http.Request) error {
-	e, err := s.Events.Endpoint(r.Context(), endpointID(r))
+	e, err := s.Events.Endpoint(r.Context(), web.IDInPath(r))
 	if err != nil {
 		return err
 	}
@@ -334,10 +319,10 @@ func (s *Pages) ShowDelivery(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var page view.DeliveryPage
-	if page.Endpoint, err = s.Events.Endpoint(r.Context(), endpointID(r)); err != nil {
+	if page.Endpoint, err = s.Events.Endpoint(r.Context(), web.IDInPath(r)); err != nil {
 		return err
 	}
-	if page.Delivery, page.Attempts, err = s.Events.Delivery(r.Context(), endpointID(r), id); err != nil {
+	if page.Delivery, page.Attempts, err = s.Events.Delivery(r.Context(), web.IDInPath(r), id); err != nil {
 		return err
 	}
 	page.Type = webhook.EventType(page.Delivery.Event.Kind)
@@ -351,9 +336,9 @@ func (s *Pages) SendAgain(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Events.SendAgain(r.Context(), endpointID(r), id, web.CurrentUser(r).Name); err != nil {
+	if err := s.Events.SendAgain(r.Context(), web.IDInPath(r), id, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	return s.redirect(w, r,
-		"It is sent again now. Reload this page to see the answer.", view.DeliveryPath(endpointID(r), id, ""))
+	return s.web.Done(w, r, view.DeliveryPath(web.IDInPath(r), id, ""),
+		"It is sent again now. Reload this page to see the answer.")
 }

@@ -127,13 +127,7 @@ func (s *Pages) ExportInbox(w http.ResponseWriter, r *http.Request, format strin
 	return s.exporter.Export(w, r, format, version, func(ctx context.Context) (export.Table, error) {
 		notices, err := s.Events.Inbox(ctx, user, filter, exportedSize)
 		return export.Table{Title: "Inbox", Path: view.InboxURL(filter), Columns: inboxColumns,
-			Rows: func(yield func(export.Row, error) bool) {
-				for _, n := range notices {
-					if !yield(inboxRow(n), nil) {
-						return
-					}
-				}
-			}}, err
+			Rows: export.RowsOf(notices, inboxRow)}, err
 	})
 }
 

@@ -390,19 +390,17 @@ func (s *Pages) ListCandidates(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	page := view.CandidatesPage{Shell: s.web.Shell(r, "Candidates for filing"), More: len(waiting) > shownCandidates}
-	for _, c := range waiting[:min(len(waiting), shownCandidates)] {
+	waiting = waiting[:min(len(waiting), shownCandidates)]
+	for i, c := range slices.Concat(waiting, decided) {
 		row, err := s.candidate(r.Context(), page.Shell, c)
 		if err != nil {
 			return err
 		}
-		page.Waiting = append(page.Waiting, row)
-	}
-	for _, c := range decided {
-		row, err := s.candidate(r.Context(), page.Shell, c)
-		if err != nil {
-			return err
+		if i < len(waiting) {
+			page.Waiting = append(page.Waiting, row)
+		} else {
+			page.Decided = append(page.Decided, row)
 		}
-		page.Decided = append(page.Decided, row)
 	}
 	return s.web.Page(w, r, http.StatusOK, view.Candidates(page))
 }

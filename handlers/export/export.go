@@ -96,15 +96,8 @@ func (s *Exporter) Export(w http.ResponseWriter, r *http.Request, format, privat
 				return s.writeTable(w, r, format, t, changed)
 			})
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), ExportTime)
+	ctx, cancel := LongContext(w, r)
 	defer cancel()
-	request := r.Context()
-	defer context.AfterFunc(request, func() {
-		if context.Cause(request) == context.Canceled { //nolint:errorlint // exactly this error: the client disconnected
-			cancel()
-		}
-	})()
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(ExportTime)) // not every writer supports it
 	t, err := build(ctx)
 	if err != nil {
 		return err
@@ -115,6 +108,22 @@ func (s *Exporter) Export(w http.ResponseWriter, r *http.Request, format, privat
 		return nil
 	}
 	return s.stream(w, r, format, t, changed)
+}
+
+// LongContext returns a context for an answer that may take ExportTime. It ends when the client disconnects.
+func LongContext(w http.ResponseWriter, r *http.Request) (context.Context, context.CancelFunc) {
+	request := r.Context()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(request), ExportTime)
+	stop := context.AfterFunc(request, func() {
+		if context.Cause(request) == context.Canceled { //nolint:errorlint // exactly this error: the client disconnected
+			cancel()
+		}
+	})
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(ExportTime)) // not every writer supports it
+	return ctx, func() {
+		stop()
+		cancel()
+	}
 }
 
 // describe sets the headers that say what a file is.
@@ -206,6 +215,17 @@ func Pages[T any](read func(after *T) ([]T, error), rowOf func(T) Row) iter.Seq2
 				return
 			}
 			after = &list[len(list)-1]
+		}
+	}
+}
+
+// RowsOf returns the rows of a list.
+func RowsOf[T any](list []T, rowOf func(T) Row) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		for _, one := range list {
+			if !yield(rowOf(one), nil) {
+				return
+			}
 		}
 	}
 }

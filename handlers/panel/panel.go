@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/a-h/templ"
 	"github.com/justinas/nosurf"
 
 	"mishap/crash"
@@ -23,6 +24,7 @@ import (
 	"mishap/handlers/web"
 	"mishap/tracker"
 	bugsview "mishap/views/bugs"
+	"mishap/views/layout"
 	problemsview "mishap/views/problems"
 )
 
@@ -184,6 +186,35 @@ func (s *Panel) AnswerBug(w http.ResponseWriter, r *http.Request, status int, b 
 		return err
 	}
 	return s.web.Page(w, r, status, problemsview.StatusPart(v))
+}
+
+// AnswerProblems shows the present status of changed problems, in place or by a redirect to a page, with a
+// message.
+func (s *Panel) AnswerProblems(w http.ResponseWriter, r *http.Request, ids []crash.BucketID, path string,
+	message layout.Flash,
+) error {
+	if !web.WantsPart(r) {
+		return s.web.RedirectWith(w, r, path, message)
+	}
+	if _, err := s.Store.Index(r.Context()); err != nil { // the cells below show its state
+		return err
+	}
+	var parts []templ.Component
+	for _, id := range ids {
+		b, err := s.Bucket(r.Context(), id)
+		if err != nil {
+			return err
+		}
+		if OnProblemPage(r, b.ID) {
+			v, err := s.StatusView(r, b)
+			if err != nil {
+				return err
+			}
+			return s.web.Page(w, r, http.StatusOK, templ.Join(problemsview.StatusPart(v), web.FlashNow(r, message)))
+		}
+		parts = append(parts, bugsview.LinkedInList(s.BugPart(r, s.web.SeenBucket(r, b))))
+	}
+	return s.web.Page(w, r, http.StatusOK, templ.Join(append(parts, web.FlashNow(r, message))...))
 }
 
 // StatusView returns the status of a problem for the current user, with advice about filing.

@@ -10,9 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/a-h/templ"
-	"github.com/justinas/nosurf"
-
 	"mishap/crash"
 	"mishap/db/problems"
 	"mishap/handlers/panel"
@@ -131,7 +128,7 @@ func (s *Decisions) SetOne(kind crash.MarkKind) panel.ProblemHandler {
 		if kind.Restricts() {
 			return s.web.RedirectWith(w, r, path, message)
 		}
-		return s.answer(w, r, []crash.BucketID{b.ID}, path, message)
+		return s.panel.AnswerProblems(w, r, []crash.BucketID{b.ID}, path, message)
 	}
 }
 
@@ -330,7 +327,7 @@ func (s *Decisions) SetChosen(kind crash.MarkKind) func(http.ResponseWriter, *ht
 		message := layout.Flash{Kind: layout.FlashDone,
 			Text: web.WithRefused(triageDoneFor(int64(len(ids)), skipped, t), refused),
 			Undo: view.UndoTriage(done)}
-		return s.answer(w, r, ids, p.Back, message)
+		return s.panel.AnswerProblems(w, r, ids, p.Back, message)
 	}
 }
 
@@ -385,7 +382,7 @@ func (s *Decisions) Undo(w http.ResponseWriter, r *http.Request) error {
 		}
 		ids = append(ids, t.Bucket)
 	}
-	return s.answer(w, r, ids, web.ReturnPath(r), message)
+	return s.panel.AnswerProblems(w, r, ids, web.ReturnPath(r), message)
 }
 
 // checkEntry returns Forbidden if the person may not decide about the problem of an entry.
@@ -402,37 +399,6 @@ func (s *Decisions) checkEntry(r *http.Request, entry int64) error {
 		return err
 	}
 	return web.CheckTriage(r, b.SourcePackage)
-}
-
-// answer shows the new manual status in place, or redirects to a page, with a message.
-func (s *Decisions) answer(w http.ResponseWriter, r *http.Request, ids []crash.BucketID, path string,
-	message layout.Flash,
-) error {
-	if !web.WantsPart(r) {
-		return s.web.RedirectWith(w, r, path, message)
-	}
-	if message.Undo != nil {
-		message.Undo.CSRFToken = nosurf.Token(r)
-	}
-	if _, err := s.Store.Index(r.Context()); err != nil { // the cells below show its state
-		return err
-	}
-	var parts []templ.Component
-	for _, id := range ids {
-		b, err := s.panel.Bucket(r.Context(), id)
-		if err != nil {
-			return err
-		}
-		if panel.OnProblemPage(r, b.ID) {
-			v, err := s.panel.StatusView(r, b)
-			if err != nil {
-				return err
-			}
-			return s.web.Page(w, r, http.StatusOK, templ.Join(view.StatusPart(v), layout.FlashNow(message)))
-		}
-		parts = append(parts, bugsview.LinkedInList(s.panel.BugPart(r, s.web.SeenBucket(r, b))))
-	}
-	return s.web.Page(w, r, http.StatusOK, templ.Join(append(parts, layout.FlashNow(message))...))
 }
 
 // triageDoneFor confirms entries of several problems, and says how many had another mute.

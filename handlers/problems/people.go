@@ -216,10 +216,7 @@ func (s *Pages) answerPeople(w http.ResponseWriter, r *http.Request, b crash.Buc
 	if err != nil {
 		return err
 	}
-	if message.Undo != nil {
-		message.Undo.CSRFToken = nosurf.Token(r)
-	}
-	return s.web.Page(w, r, http.StatusOK, templ.Join(view.PeoplePart(v), layout.FlashNow(message)))
+	return s.web.Page(w, r, http.StatusOK, templ.Join(view.PeoplePart(v), web.FlashNow(r, message)))
 }
 
 // assigneeName is what messages call an assignee, or nobody.
@@ -608,9 +605,8 @@ func (s *Lists) answerFollow(w http.ResponseWriter, r *http.Request, f crash.Fol
 	if !web.WantsPart(r) {
 		return s.web.RedirectWith(w, r, followPage(r), message)
 	}
-	message.Undo.CSRFToken = nosurf.Token(r)
-	part := view.FollowPart{Follow: f, On: on, CSRFToken: message.Undo.CSRFToken}
-	return s.web.Page(w, r, http.StatusOK, templ.Join(view.FollowButton(part), layout.FlashNow(message)))
+	part := view.FollowPart{Follow: f, On: on, CSRFToken: nosurf.Token(r)}
+	return s.web.Page(w, r, http.StatusOK, templ.Join(view.FollowButton(part), web.FlashNow(r, message)))
 }
 
 // followPage returns the page that contains the form: the referring page, or the user's own

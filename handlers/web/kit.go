@@ -374,6 +374,14 @@ func (s *Kit) flash(r *http.Request, message layout.Flash) error {
 	return nil
 }
 
+// FlashNow shows a message at once, beside a part that htmx requested.
+func FlashNow(r *http.Request, message layout.Flash) templ.Component {
+	if message.Undo != nil {
+		message.Undo.CSRFToken = nosurf.Token(r)
+	}
+	return layout.FlashNow(message)
+}
+
 // RedirectWith redirects to a local path, whose page shows a message if it has a text.
 func (s *Kit) RedirectWith(w http.ResponseWriter, r *http.Request, path string, message layout.Flash) error {
 	if message.Text != "" {
