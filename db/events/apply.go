@@ -852,16 +852,6 @@ func (r *round) of(kind crash.EventKind, binary, source string) []*rules.Rule {
 	return some
 }
 
-// any reports whether there is a rule of a kind.
-func (r *round) any(kind crash.EventKind) bool {
-	for _, rule := range r.rules {
-		if rule.When == kind {
-			return true
-		}
-	}
-	return false
-}
-
 // event returns an event about a problem, with texts as visitors see them.
 func (r *round) event(kind crash.EventKind, p *index.Problem, o crash.Occurrence, machines int64) crash.Event {
 	public := p.Public()

@@ -34,7 +34,7 @@ const (
 		with fresh as (
 			select distinct b.head, d.release, d.version
 			from buckets as b join bucket_days as d on d.bucket_id = b.id
-			where b.changed > @after and d.changed > @after and d.proposed > 0
+			where b.changed > @after and d.changed > @after and d.proposed > 0 and d.day >= @since::date
 		)
 		select f.head, f.release, f.version, (
 				select min(d.day) from buckets as m join bucket_days as d on d.bucket_id = m.id
@@ -51,33 +51,55 @@ const (
 		order by f.head, f.release, f.version`
 )
 
+// begin returns the earliest time at which a rule of a kind began, and whether there is such a rule.
+func (r *round) begin(kind crash.EventKind) (since time.Time, some bool) {
+	for _, rule := range r.rules {
+		if rule.When == kind && (!some || rule.Since.Before(since)) {
+			since, some = rule.Since, true
+		}
+	}
+	return since, some
+}
+
+// found adds an edge of a problem for each rule that watches it, unless the time at is from before the rule
+// began. A zero time is not. describe returns the event without its text.
+func (r *round) found(kind crash.EventKind, id crash.BucketID, at time.Time,
+	describe func(*index.Problem) crash.Event, text func(crash.Event) string, key ...string) {
+	p, ok := r.ix.Problem(id)
+	if !ok {
+		return
+	}
+	for _, rule := range r.of(kind, p.Package, p.Source) {
+		since := rule.Since
+		if kind == crash.EventProposed { // its time is a day
+			since = crash.Midnight(since).Add(-1)
+		}
+		if e := describe(p); e.Machines >= rule.Machines && (at.IsZero() || at.After(since)) {
+			e.Text, e.Rule = text(e), rule.ID
+			r.edges = append(r.edges, rules.Edge{Rule: rule, Key: rules.Key(kind, key...), Event: e, At: at})
+		}
+	}
+}
+
+// last describes a problem by its last occurrence.
+func (r *round) last(kind crash.EventKind) func(*index.Problem) crash.Event {
+	return func(p *index.Problem) crash.Event { return r.event(kind, p, p.Public().Last(), p.Systems) }
+}
+
 // findNew finds problems whose first report arrived after the rule began, once enough machines have
 // reported them, and storms of them.
 func (r *round) findNew(ctx context.Context) error {
-	if !r.any(crash.EventNew) {
+	since, some := r.begin(crash.EventNew)
+	if !some {
 		return nil
-	}
-	since := r.now
-	for _, rule := range r.rules {
-		if rule.When == crash.EventNew && rule.Since.Before(since) {
-			since = rule.Since
-		}
 	}
 	var id crash.BucketID
 	var at time.Time
 	if err := db.Each(ctx, r.store.Pool, sqlArrivals, pgx.NamedArgs{"heads": ids(r.changed), "since": since},
 		[]any{db.ScanTo(id[:]), &at}, func() {
-			p, ok := r.ix.Problem(id)
-			if !ok {
-				return
-			}
-			for _, rule := range r.of(crash.EventNew, p.Package, p.Source) {
-				if at.After(rule.Since) && p.Systems >= rule.Machines {
-					e := r.event(crash.EventNew, p, p.Public().First(), p.Systems)
-					e.Text = rules.NewText(e)
-					r.add(rule, rules.Key(crash.EventNew), e)
-				}
-			}
+			r.found(crash.EventNew, id, at, func(p *index.Problem) crash.Event {
+				return r.event(crash.EventNew, p, p.Public().First(), p.Systems)
+			}, rules.NewText)
 		}); err != nil {
 		return fmt.Errorf("arrivals of problems: %w", db.Classify(err))
 	}
@@ -95,7 +117,7 @@ func ids(problems []*index.Problem) [][]byte {
 // findRegressed finds problems that are regressions, in each release and version. It looks at all
 // of them, because a bug that is closed makes a regression of a problem whose counts do not change.
 func (r *round) findRegressed(ctx context.Context) error {
-	if !r.any(crash.EventRegressed) {
+	if _, some := r.begin(crash.EventRegressed); !some {
 		return nil
 	}
 	regressions, err := r.unseenRegressions(ctx)
@@ -205,26 +227,19 @@ func (r *round) unseenRegressions(ctx context.Context) ([]*regression, error) {
 
 // findProposed finds problems that only proposed versions of a release have.
 func (r *round) findProposed(ctx context.Context) error {
-	if !r.any(crash.EventProposed) {
+	since, some := r.begin(crash.EventProposed)
+	if !some {
 		return nil
 	}
 	var id crash.BucketID
 	var o crash.Occurrence
 	var first time.Time
 	var machines int64
-	err := db.Each(ctx, r.store.Pool, sqlProposed, pgx.NamedArgs{"after": r.from.round},
+	err := db.Each(ctx, r.store.Pool, sqlProposed, pgx.NamedArgs{"after": r.from.round, "since": crash.Midnight(since)},
 		[]any{db.ScanTo(id[:]), &o.Release, &o.Version, &first, &machines}, func() {
-			p, ok := r.ix.Problem(id)
-			if !ok {
-				return
-			}
-			for _, rule := range r.of(crash.EventProposed, p.Package, p.Source) {
-				if machines >= rule.Machines && !first.Before(crash.Midnight(rule.Since)) {
-					e := r.event(crash.EventProposed, p, o, machines)
-					e.Text = rules.ProposedText(e)
-					r.add(rule, rules.Key(crash.EventProposed, string(o.Release), o.Version), e)
-				}
-			}
+			r.found(crash.EventProposed, id, first, func(p *index.Problem) crash.Event {
+				return r.event(crash.EventProposed, p, o, machines)
+			}, rules.ProposedText, string(o.Release), o.Version)
 		})
 	return db.Wrap(err, "problems in proposed")
 }
@@ -269,7 +284,7 @@ const (
 			|| ' ' || coalesce(extract(epoch from last_success)::bigint, 0)
 		from oauth_health where dead order by 1`
 	sqlTriageEnded = `
-		select h.head, t.id, t.ended_why from marks as t join buckets as h on h.id = t.bucket_id
+		select h.head, t.id, t.ended_why, t.ended_at from marks as t join buckets as h on h.id = t.bucket_id
 		where t.ended_at > @since and t.kind = 'muted' and t.ended_why <> '' and t.undone_at is null order by t.id`
 	sqlTriageMuted = `
 		select distinct h.head from marks as t join buckets as h on h.id = t.bucket_id
@@ -279,23 +294,16 @@ const (
 // findSymbolised finds problems whose functions got names since the last round. More of their
 // reports may follow; a rule acts once.
 func (r *round) findSymbolised(ctx context.Context) error {
-	if !r.any(crash.EventSymbolised) {
+	if _, some := r.begin(crash.EventSymbolised); !some {
 		return nil
 	}
 	var id crash.BucketID
 	var at time.Time
 	err := db.Each(ctx, r.store.Pool, sqlSymbolised, pgx.NamedArgs{"after": r.from.decision, "upto": r.upTo.decision},
 		[]any{db.ScanTo(id[:]), &at}, func() {
-			p, ok := r.ix.Problem(id)
-			if !ok || p.Provisional {
-				return
-			}
-			for _, rule := range r.of(crash.EventSymbolised, p.Package, p.Source) {
-				if at.After(rule.Since) && p.Systems >= rule.Machines {
-					e := r.event(crash.EventSymbolised, p, p.Public().Last(), p.Systems)
-					e.Text = rules.SymbolisedText
-					r.add(rule, rules.Key(crash.EventSymbolised), e)
-				}
+			if p, ok := r.ix.Problem(id); ok && !p.Provisional {
+				r.found(crash.EventSymbolised, id, at, r.last(crash.EventSymbolised),
+					func(crash.Event) string { return rules.SymbolisedText })
 			}
 		})
 	return db.Wrap(err, "symbolised problems")
@@ -307,14 +315,9 @@ const mutesLookBack = time.Hour
 
 // findUnmuted finds mutes that have ended since the last round because their condition was met.
 func (r *round) findUnmuted(ctx context.Context) error {
-	if !r.any(crash.EventUnmuted) {
+	since, some := r.begin(crash.EventUnmuted)
+	if !some {
 		return nil
-	}
-	since := r.now
-	for _, rule := range r.rules {
-		if rule.When == crash.EventUnmuted && rule.Since.Before(since) {
-			since = rule.Since
-		}
 	}
 	if last := r.from.at.Add(-mutesLookBack); !r.from.at.IsZero() && last.After(since) {
 		since = last
@@ -322,19 +325,11 @@ func (r *round) findUnmuted(ctx context.Context) error {
 	var id crash.BucketID
 	var mute int64
 	var why string
+	var at time.Time
 	err := db.Each(ctx, r.store.Pool, sqlTriageEnded, pgx.NamedArgs{"since": since},
-		[]any{db.ScanTo(id[:]), &mute, &why}, func() {
-			p, ok := r.ix.Problem(id)
-			if !ok {
-				return
-			}
-			for _, rule := range r.of(crash.EventUnmuted, p.Package, p.Source) {
-				if p.Systems >= rule.Machines {
-					e := r.event(crash.EventUnmuted, p, p.Public().Last(), p.Systems)
-					e.Text = unmutedText(why)
-					r.add(rule, rules.Key(crash.EventUnmuted, fmt.Sprint(mute)), e)
-				}
-			}
+		[]any{db.ScanTo(id[:]), &mute, &why, &at}, func() {
+			r.found(crash.EventUnmuted, id, at, r.last(crash.EventUnmuted),
+				func(crash.Event) string { return strings.TrimSpace(rules.UnmutedText + " " + why) }, fmt.Sprint(mute))
 		})
 	return db.Wrap(err, "ended mutes")
 }
@@ -353,34 +348,22 @@ func (r *round) muted(ctx context.Context, heads [][]byte) (map[crash.BucketID]b
 
 // findRefused finds filings that the tracker has refused, each time anew.
 func (r *round) findRefused(ctx context.Context) error {
-	if !r.any(crash.EventRefused) {
+	if _, some := r.begin(crash.EventRefused); !some {
 		return nil
 	}
 	var id crash.BucketID
 	var filing, attempts int64
 	var reason string
 	err := db.Each(ctx, r.store.Pool, sqlRefused, nil, []any{db.ScanTo(id[:]), &filing, &attempts, &reason},
-		func() {
-			p, ok := r.ix.Problem(id)
-			if !ok {
-				return
-			}
-			for _, rule := range r.of(crash.EventRefused, p.Package, p.Source) {
-				if p.Systems >= rule.Machines {
-					e := r.event(crash.EventRefused, p, p.Public().Last(), p.Systems)
-					e.Text = refusedText(reason)
-					r.add(rule, rules.Key(crash.EventRefused, fmt.Sprint(filing), fmt.Sprint(attempts)), e)
-				}
-			}
-		})
+		func() { r.foundRefused(id, time.Time{}, reason, fmt.Sprint(filing), fmt.Sprint(attempts)) })
 	return db.Wrap(err, "refused bugs")
 }
 
-func unmutedText(why string) string { return strings.TrimSpace(rules.UnmutedText + " " + why) }
-
-// refusedText adds the tracker's message, shortened.
-func refusedText(why string) string {
-	return strings.TrimSpace(rules.RefusedText + " " + crash.Truncate(why, 300))
+// foundRefused adds the edges of a filing that was refused, with the tracker's message, shortened.
+func (r *round) foundRefused(id crash.BucketID, at time.Time, why string, key ...string) {
+	r.found(crash.EventRefused, id, at, r.last(crash.EventRefused), func(crash.Event) string {
+		return strings.TrimSpace(rules.RefusedText + " " + crash.Truncate(why, 300))
+	}, key...)
 }
 
 // deadCredentials returns texts that identify access tokens that the tracker has rejected, and
@@ -392,7 +375,7 @@ func (r *round) deadCredentials(ctx context.Context) ([]string, error) {
 
 // findDeadCredentials finds access tokens that the tracker does not accept.
 func (r *round) findDeadCredentials(ctx context.Context) error {
-	if !r.any(crash.EventTracker) {
+	if _, some := r.begin(crash.EventTracker); !some {
 		return nil
 	}
 	tokens, err := r.deadCredentials(ctx)
@@ -428,7 +411,7 @@ const sqlHold = `
 
 // findRising finds the changed problems that are rising.
 func (r *round) findRising(ctx context.Context) error {
-	if !r.any(crash.EventRising) {
+	if _, some := r.begin(crash.EventRising); !some {
 		return nil
 	}
 	today := crash.Midnight(r.now)

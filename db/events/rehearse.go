@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -42,10 +43,14 @@ func (s *Store) Rehearse(ctx context.Context, rule rules.Rule) (rules.Rehearsal,
 	rule.Since, _ = crash.LastDays(s.Now(), rules.RehearsalDays)
 	r := &rehearsal{rule: &rule, since: rule.Since, round: &round{
 		Evaluator: NewEvaluator(s, EvaluatorOptions{}), now: s.Now(), rules: []rules.Rule{rule},
+		watched: map[[2]string][]*rules.Rule{}, from: progress{round: -1}, upTo: progress{decision: math.MaxInt64},
 	}}
 	limited, cancel := context.WithTimeout(ctx, rehearsalTime)
 	defer cancel()
 	err := r.find(limited)
+	for _, e := range r.edges {
+		r.line(e.At, e.Event.Kind != crash.EventProposed, e.Event)
+	}
 	if err != nil && errors.Is(limited.Err(), context.DeadlineExceeded) && ctx.Err() == nil {
 		r.notes = append(r.notes, "The rehearsal took too long and was stopped, so edges are missing. "+
 			"Rehearse the rule for fewer packages.")
@@ -89,13 +94,14 @@ func (r *rehearsal) find(ctx context.Context) error {
 	case crash.EventRising:
 		return r.rehearseRising(ctx)
 	case crash.EventProposed:
-		return r.rehearseProposed(ctx)
+		r.notes = append(r.notes, "Only problems that are still unknown outside of proposed are listed.")
+		return r.findProposed(ctx)
 	case crash.EventSymbolised:
-		return r.rehearseSymbolised(ctx)
+		return r.findSymbolised(ctx)
 	case crash.EventQuiet:
 		return r.rehearseQuiet()
 	case crash.EventUnmuted:
-		return r.rehearseUnmuted(ctx)
+		return r.findUnmuted(ctx)
 	case crash.EventRefused:
 		return r.rehearseRefused(ctx)
 	case crash.EventTracker:
@@ -230,34 +236,12 @@ const (
 			select b.head from bucket_arrivals as s join buckets as b on b.id = s.bucket_id where s.at > @since
 		)
 		group by m.head having min(a.at) > @since`
-	sqlRehearseProposed = `
-		select b.head, d.release, d.version, min(d.day) filter (where d.proposed > 0), (
-				select count(distinct s.system) from buckets as m join bucket_systems as s on s.bucket_id = m.id
-				where m.head = b.head and s.release = d.release and s.version = d.version
-			)
-		from bucket_days as d join buckets as b on b.id = d.bucket_id
-		where (b.head, d.release) in (
-			select o.head, p.release from bucket_days as p join buckets as o on o.id = p.bucket_id
-			where p.day >= @since and p.proposed > 0
-		)
-		group by b.head, d.release, d.version
-		having min(d.day) filter (where d.proposed > 0) >= @since and not exists (
-			select from buckets as m join bucket_days as e on e.bucket_id = m.id
-			where m.head = b.head and e.release = d.release and e.reports > e.proposed
-		)
-		order by 4, 1`
-	sqlRehearseSymbolised = `
-		select h.head, min(d.at), '' from decisions as d join buckets as h on h.id = d.other_id
-		where d.cause = 'symbolised' and d.kind = 'merged' and d.undone_at is null group by h.head having min(d.at) >= @since`
 	sqlRehearseRefused = `
 		select h.head, a.ended, a.words
 		from filing_attempts as a join filings as f on f.id = a.filing_id join buckets as h on h.id = f.bucket_id
 		where a.action = 'create' and a.outcome = 'refused' and a.ended >= @since order by a.ended`
 	sqlRehearseTracker = `select last_error_at from oauth_health where dead and last_error_at >= @since`
-	sqlRehearseUnmuted = `
-		select h.head, t.ended_at, t.ended_why from marks as t join buckets as h on h.id = t.bucket_id
-		where t.kind = 'muted' and t.ended_at >= @since and t.ended_why <> '' and t.undone_at is null`
-	sqlAccountNames = `select id, name from users`
+	sqlAccountNames    = `select id, name from users`
 )
 
 // AccountNames returns the names of accounts, by id.
@@ -275,11 +259,8 @@ func (r *rehearsal) rehearseNew(ctx context.Context) error {
 		"A machine counts from the arrival of its oldest stored report.")
 	var id crash.BucketID
 	arrived := map[crash.BucketID]bool{}
-	if err := r.query(ctx, sqlArrivedSince, pgx.NamedArgs{"since": r.since}, func(row pgx.CollectableRow) error {
-		err := row.Scan(db.ScanTo(id[:]))
-		arrived[id] = true
-		return err
-	}); err != nil {
+	if err := db.Each(ctx, r.store.Pool, sqlArrivedSince, pgx.NamedArgs{"since": r.since}, []any{db.ScanTo(id[:])},
+		func() { arrived[id] = true }); err != nil {
 		return err
 	}
 	least := r.rule.Machines
@@ -293,12 +274,9 @@ func (r *rehearsal) rehearseNew(ctx context.Context) error {
 	type reached struct{ first, enough time.Time }
 	at := map[crash.BucketID]reached{}
 	args := pgx.NamedArgs{"heads": ids(some), "since": r.since, "machines": least}
-	if err := r.query(ctx, sqlReached, args, func(row pgx.CollectableRow) error {
-		var a reached
-		err := row.Scan(db.ScanTo(id[:]), &a.first, db.OrZero(&a.enough))
-		at[id] = a
-		return err
-	}); err != nil {
+	var one reached
+	if err := db.Each(ctx, r.store.Pool, sqlReached, args, []any{db.ScanTo(id[:]), &one.first, db.OrZero(&one.enough)},
+		func() { at[id] = one }); err != nil {
 		return err
 	}
 	byPackage := map[string][]*index.Problem{}
@@ -334,14 +312,6 @@ func (r *rehearsal) rehearseNew(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// query calls each for every row.
-func (r *rehearsal) query(ctx context.Context, sql string, args pgx.NamedArgs,
-	each func(pgx.CollectableRow) error) error {
-	_, err := db.List(ctx, r.store.Pool, sql, args,
-		func(row pgx.CollectableRow) (struct{}, error) { return struct{}{}, each(row) })
-	return err
 }
 
 func (r *rehearsal) rehearseRegressed(ctx context.Context) error {
@@ -402,72 +372,19 @@ func (r *rehearsal) rehearseRising(ctx context.Context) error {
 	return nil
 }
 
-func (r *rehearsal) rehearseProposed(ctx context.Context) error {
-	r.notes = append(r.notes, "Only problems that are still unknown outside of proposed are listed.")
-	var id crash.BucketID
-	return r.query(ctx, sqlRehearseProposed, pgx.NamedArgs{"since": r.since}, func(row pgx.CollectableRow) error {
-		var o crash.Occurrence
-		var machines int64
-		if err := row.Scan(db.ScanTo(id[:]), &o.Release, &o.Version, &o.At, &machines); err != nil {
-			return err
-		}
-		p, ok := r.mine(id)
-		if !ok || machines < r.rule.Machines {
-			return nil
-		}
-		e := r.event(crash.EventProposed, p, o, machines)
-		e.Text = rules.ProposedText(e)
-		r.line(o.At, false, e)
-		return nil
-	})
-}
-
-// mine returns a problem if the rule watches it.
-func (r *rehearsal) mine(id crash.BucketID) (*index.Problem, bool) {
-	p, ok := r.ix.Problem(id)
-	return p, ok && r.rule.Scope.Watches(p.Package, p.Source, r.members[r.rule.ID])
-}
-
-// rehearseAt adds edges from rows of a problem, a time and a text.
-func (r *rehearsal) rehearseAt(ctx context.Context, kind crash.EventKind, sql string, text func(string) string) error {
-	var id crash.BucketID
-	return r.query(ctx, sql, pgx.NamedArgs{"since": r.since}, func(row pgx.CollectableRow) error {
-		var at time.Time
-		var more string
-		if err := row.Scan(db.ScanTo(id[:]), &at, &more); err != nil {
-			return err
-		}
-		if p, ok := r.mine(id); ok && p.Systems >= r.rule.Machines {
-			e := r.event(kind, p, p.Public().Last(), p.Systems)
-			e.Text = text(more)
-			r.line(at, true, e)
-		}
-		return nil
-	})
-}
-
-func (r *rehearsal) rehearseSymbolised(ctx context.Context) error {
-	return r.rehearseAt(ctx, crash.EventSymbolised, sqlRehearseSymbolised,
-		func(string) string { return rules.SymbolisedText })
-}
-
 func (r *rehearsal) rehearseRefused(ctx context.Context) error {
-	return r.rehearseAt(ctx, crash.EventRefused, sqlRehearseRefused, refusedText)
-}
-
-func (r *rehearsal) rehearseUnmuted(ctx context.Context) error {
-	return r.rehearseAt(ctx, crash.EventUnmuted, sqlRehearseUnmuted, unmutedText)
+	var id crash.BucketID
+	var at time.Time
+	var why string
+	return db.Each(ctx, r.store.Pool, sqlRehearseRefused, pgx.NamedArgs{"since": r.since},
+		[]any{db.ScanTo(id[:]), &at, &why}, func() { r.foundRefused(id, at, why) })
 }
 
 func (r *rehearsal) rehearseTracker(ctx context.Context) error {
 	r.notes = append(r.notes, "Only the present failure is known; earlier ones are not stored.")
-	return r.query(ctx, sqlRehearseTracker, pgx.NamedArgs{"since": r.since}, func(row pgx.CollectableRow) error {
-		var at time.Time
-		if err := row.Scan(&at); err != nil {
-			return err
-		}
+	var at time.Time
+	return db.Each(ctx, r.store.Pool, sqlRehearseTracker, pgx.NamedArgs{"since": r.since}, []any{&at}, func() {
 		r.line(at, true, crash.Event{Kind: crash.EventTracker, Title: rules.TrackerTitle, Text: rules.TrackerText})
-		return nil
 	})
 }
 

@@ -294,6 +294,7 @@ type Edge struct {
 	Rule  *Rule
 	Key   string      // the kind, and which change it was, such as a version or a day
 	Event crash.Event // Bucket is nil if the edge is not about one problem
+	At    time.Time   // when it happened; zero: not known
 	Held  time.Time   // when the condition held last; zero: at the time of the event
 }
 
