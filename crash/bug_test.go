@@ -196,7 +196,7 @@ func TestDuplicateKeyAcrossForms(t *testing.T) {
 		}
 		want, _ := crash.DuplicateKey("m", fields)
 		for _, form := range []string{"modern", "v0133"} {
-			body, err := os.ReadFile(filepath.Join("whoopsie", "testdata", name+"."+form+".bson"))
+			body, err := os.ReadFile(filepath.Join("apport", "testdata", name+"."+form+".bson"))
 			checktest.NoError(t, err)
 			sent, err := crashtest.Decode(body)
 			checktest.NoError(t, err)
