@@ -495,36 +495,22 @@ func (r Run) Percent() int64 {
 	return min(99, 100*r.LookedAt/max(r.Estimate, 1))
 }
 
-func reports(n int64) string {
-	if n == 1 {
-		return "1 report"
-	}
-	return fmt.Sprintf("%d reports", n)
-}
-
-func have(n int64) string {
-	if n == 1 {
-		return "1 has"
-	}
-	return fmt.Sprintf("%d have", n)
-}
-
 // Summary says in one sentence what the run has found or done so far.
 func (r Run) Summary() string {
-	switch {
-	case r.Kind == RunCheck:
-		return fmt.Sprintf("Of %s, %s secret fields and %s private fields.", reports(r.LookedAt), have(r.Secret),
-			have(r.Private))
-	case r.Kind == RunApply && r.Held > 0:
-		return fmt.Sprintf("Removed secret fields from %d of %d reports; %d reports of held problems keep theirs.",
-			r.Changed, r.LookedAt, r.Held)
-	case r.Kind == RunApply:
-		return fmt.Sprintf("Removed secret fields from %d of %d reports.", r.Changed, r.LookedAt)
-	case r.Held > 0:
-		return fmt.Sprintf("Removed private fields from %d of %d old reports; %d reports of held problems keep theirs.",
-			r.Changed, r.LookedAt, r.Held)
+	if r.Kind == RunCheck {
+		return fmt.Sprintf("Of %d %s, %d %s secret fields and %d %s private fields.",
+			r.LookedAt, crash.Plural(r.LookedAt, "report", "reports"), r.Secret, crash.Plural(r.Secret, "has", "have"),
+			r.Private, crash.Plural(r.Private, "has", "have"))
 	}
-	return fmt.Sprintf("Removed private fields from %d of %d old reports.", r.Changed, r.LookedAt)
+	fields, of := "private", "old reports"
+	if r.Kind == RunApply {
+		fields, of = "secret", "reports"
+	}
+	text := fmt.Sprintf("Removed %s fields from %d of %d %s", fields, r.Changed, r.LookedAt, of)
+	if r.Held > 0 {
+		text += fmt.Sprintf("; %d reports of held problems keep theirs", r.Held)
+	}
+	return text + "."
 }
 
 // Hash returns a text that changes with the table.

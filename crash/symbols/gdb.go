@@ -657,15 +657,8 @@ const maxName = 1024
 // clean makes a name from debug information safe for a line of text: it replaces control characters,
 // which would forge frames, and cuts the name.
 func cleanName(name string) string {
-	if len(name) > maxName && utf8.RuneCountInString(name) > maxName {
-		n := 0
-		for i := range name {
-			if n == maxName {
-				name = name[:i] + "…"
-				break
-			}
-			n++
-		}
+	if cut := crash.Truncate(name, maxName); cut != name {
+		name = cut + "…"
 	}
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || 0x7f <= r && r < 0xa0 || r == '\u2028' || r == '\u2029' {

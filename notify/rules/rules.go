@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -322,7 +321,7 @@ func (e Edge) Change() string {
 func (e Edge) ID() string { return fmt.Sprintf("rule %d%s", e.Rule.ID, e.Change()) }
 
 // Machines returns "1 machine" or "1,902 machines".
-func Machines(n int64) string { return count(n) + crash.Plural(n, " machine", " machines") }
+func Machines(n int64) string { return crash.Counted(n, "machine", "machines") }
 
 // in returns the place of an event in a sentence: " in 1.2 on Ubuntu 24.04".
 func in(e crash.Event) string {
@@ -359,7 +358,7 @@ func WhyFixed(marked bool) string {
 // and of the seven before.
 func RisingText(e crash.Event, day time.Time, week, before int64) string {
 	return fmt.Sprintf("Rising: %s of %s in the seven days up to %s, %s in the seven before.",
-		crash.Counted(week, "report", "reports"), Machines(e.Machines), day.Format("2 January"), count(before))
+		crash.Counted(week, "report", "reports"), Machines(e.Machines), day.Format("2 January"), crash.Count(before))
 }
 
 // ProposedText describes an event of the kind proposed.
@@ -454,13 +453,13 @@ const (
 func (r Rule) Sentence() string {
 	when := "When " + r.subject() + " " + r.happens()
 	if r.Machines > 1 && r.AboutProblems() {
-		when += fmt.Sprintf(" and at least %s machines %s it", count(r.Machines), r.report())
+		when += fmt.Sprintf(" and at least %s machines %s it", crash.Count(r.Machines), r.report())
 	}
 	does := r.Actions.phrases()
 	if len(does) == 0 {
 		return when + ", do nothing."
 	}
-	return when + ", " + join(does) + "."
+	return when + ", " + crash.JoinAnd(does) + "."
 }
 
 func (r Rule) report() string {
@@ -471,7 +470,7 @@ func (r Rule) report() string {
 }
 
 func (r Rule) subject() string {
-	names := join(r.Scope.Names)
+	names := crash.JoinAnd(r.Scope.Names)
 	if r.When == crash.EventTracker {
 		return "the tracker"
 	}
@@ -528,13 +527,13 @@ func (a Actions) phrases() []string {
 		whom = append(whom, "administrators")
 	}
 	if n := int64(len(a.Users)); n > 0 {
-		whom = append(whom, count(n)+crash.Plural(n, " person", " people"))
+		whom = append(whom, crash.Counted(n, "person", "people"))
 	}
 	if n := int64(len(a.Endpoints)); n > 0 {
-		whom = append(whom, count(n)+crash.Plural(n, " program", " programs"))
+		whom = append(whom, crash.Counted(n, "program", "programs"))
 	}
 	if len(whom) > 0 {
-		does = append(does, "notify "+join(whom))
+		does = append(does, "notify "+crash.JoinAnd(whom))
 	}
 	if a.Mute != nil {
 		does = append(does, "mute it"+a.Mute.until())
@@ -557,7 +556,7 @@ func (a Actions) phrases() []string {
 	}
 	if a.File {
 		n := int64(a.HourlyLimit)
-		does = append(does, fmt.Sprintf("file a bug (at most %s per hour)", count(n)))
+		does = append(does, fmt.Sprintf("file a bug (at most %s per hour)", crash.Count(n)))
 	}
 	return does
 }
@@ -577,20 +576,4 @@ func (m Mute) until() string {
 		return ""
 	}
 	return " " + strings.Join(until, " or ")
-}
-
-func join(names []string) string {
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " and " + names[last]
-}
-
-func count(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

@@ -457,37 +457,29 @@ const (
 // TypeTest is the type of the event that the test button sends.
 const TypeTest = "test"
 
-// eventTypes maps the kinds of events to their types in payloads, which docs/notifications.md describes.
-var eventTypes = map[crash.EventKind]string{
-	crash.EventNew:         "problem.new",
-	crash.EventRegressed:   "problem.regressed",
-	crash.EventRising:      "problem.rising",
-	crash.EventProposed:    "problem.proposed",
-	crash.EventSymbolised:  "problem.symbolised",
-	crash.EventQuiet:       "problem.quiet",
-	crash.EventUnmuted:     "problem.unmuted",
-	crash.EventAssigned:    "problem.assigned",
-	crash.EventMentioned:   "problem.mentioned",
-	crash.EventStorm:       "package.storm",
-	crash.EventRefused:     "bug.refused",
-	crash.EventTracker:     "tracker.refused",
-	crash.EventEndpointOff: "endpoint.disabled",
-	crash.EventToken:       "token.expiring",
-	crash.EventAccount:     "account.changed",
-	crash.EventMany:        "summary",
+// kinds maps the kinds of events to their types in payloads, which docs/notifications.md describes, and to
+// words in messages to chats.
+var kinds = map[crash.EventKind]struct{ eventType, words string }{
+	crash.EventNew:         {"problem.new", "New problem"},
+	crash.EventRegressed:   {"problem.regressed", "Regression"},
+	crash.EventRising:      {"problem.rising", "Rising problem"},
+	crash.EventProposed:    {"problem.proposed", "New in proposed"},
+	crash.EventSymbolised:  {"problem.symbolised", "Symbolised"},
+	crash.EventQuiet:       {"problem.quiet", "Quiet"},
+	crash.EventUnmuted:     {"problem.unmuted", "Unmuted"},
+	crash.EventAssigned:    {"problem.assigned", "Assigned"},
+	crash.EventMentioned:   {"problem.mentioned", "Mentioned"},
+	crash.EventStorm:       {"package.storm", "Many new problems"},
+	crash.EventRefused:     {"bug.refused", "Bug refused"},
+	crash.EventTracker:     {"tracker.refused", "Bug tracker"},
+	crash.EventEndpointOff: {"endpoint.disabled", "Endpoint switched off"},
+	crash.EventToken:       {"token.expiring", "API token expires"},
+	crash.EventAccount:     {"account.changed", "Account changed"},
+	crash.EventMany:        {"summary", "Summary"},
 }
 
 // EventType returns the type of an event in payloads, such as "problem.new".
-func EventType(kind crash.EventKind) string { return eventTypes[kind] }
-
-var words = map[crash.EventKind]string{
-	crash.EventNew: "New problem", crash.EventRegressed: "Regression", crash.EventRising: "Rising problem",
-	crash.EventProposed: "New in proposed", crash.EventSymbolised: "Symbolised", crash.EventQuiet: "Quiet",
-	crash.EventUnmuted: "Unmuted", crash.EventAssigned: "Assigned", crash.EventMentioned: "Mentioned",
-	crash.EventStorm: "Many new problems", crash.EventRefused: "Bug refused", crash.EventTracker: "Bug tracker",
-	crash.EventEndpointOff: "Endpoint switched off", crash.EventToken: "API token expires",
-	crash.EventAccount: "Account changed", crash.EventMany: "Summary",
-}
+func EventType(kind crash.EventKind) string { return kinds[kind].eventType }
 
 type eventData struct {
 	Type     string      `json:"type,omitempty"` // only in the list of a summary
@@ -506,7 +498,7 @@ type eventData struct {
 
 // Payload returns the body of the requests of a delivery. It depends only on the delivery.
 func (c *Client) Payload(d crash.DeliveryClaim) string {
-	return c.payload(d.To, eventTypes[d.Event.Kind], words[d.Event.Kind], d.Event, d.Summarised)
+	return c.payload(d.To, kinds[d.Event.Kind].eventType, kinds[d.Event.Kind].words, d.Event, d.Summarised)
 }
 
 func (c *Client) testPayload(to crash.Endpoint, person string) string {
@@ -532,7 +524,7 @@ func (c *Client) payload(
 	data.Text = short(e.Text, maxText)
 	for _, s := range summarised {
 		one := c.data(s, maxListTitle, maxListName)
-		one.Type = eventTypes[s.Kind]
+		one.Type = kinds[s.Kind].eventType
 		data.Events = append(data.Events, one)
 	}
 	return encode(struct {
@@ -620,7 +612,7 @@ func (c *Client) slackText(word string, e crash.Event, summarised []crash.Event)
 		lines = append(lines, strings.Join(parts, " · "))
 	}
 	for _, s := range summarised {
-		lines = append(lines, "• "+words[s.Kind]+": "+c.slackLink(s, maxListTitle))
+		lines = append(lines, "• "+kinds[s.Kind].words+": "+c.slackLink(s, maxListTitle))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -652,7 +644,7 @@ func (c *Client) mattermost(to crash.Endpoint, word string, e crash.Event, summa
 	}
 	text := markdownEscaper.Replace(short(e.Text, maxText))
 	for _, s := range summarised {
-		text += "\n* " + words[s.Kind] + " – " + c.markdownLink(s, maxListTitle)
+		text += "\n* " + kinds[s.Kind].words + " – " + c.markdownLink(s, maxListTitle)
 	}
 	message := map[string]any{
 		"username": "mishap",
@@ -693,11 +685,11 @@ func (c *Client) matrix(word string, e crash.Event, summarised []crash.Event) an
 	}
 	add(strings.Join(parts, " · "))
 	for i, s := range summarised {
-		body = append(body, "• "+words[s.Kind]+": "+short(s.Title, maxListTitle)+" "+c.link(s))
+		body = append(body, "• "+kinds[s.Kind].words+": "+short(s.Title, maxListTitle)+" "+c.link(s))
 		if i == 0 {
 			formatted += "<ul>"
 		}
-		formatted += "<li>" + words[s.Kind] + ": " + link(s, maxListTitle) + "</li>"
+		formatted += "<li>" + kinds[s.Kind].words + ": " + link(s, maxListTitle) + "</li>"
 		if i == len(summarised)-1 {
 			formatted += "</ul>"
 		}

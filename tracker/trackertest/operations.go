@@ -56,7 +56,7 @@ func (s *Server) post(c *call, token *accessToken) response {
 	case c.name == "newMessage":
 		return s.newMessage(c, p, bug, token)
 	}
-	return s.subscribe(c, p, bug, token)
+	return s.subscribe(c, p, bug)
 }
 
 func (s *Server) createBug(c *call, p *params, token *accessToken) response {
@@ -98,7 +98,7 @@ func (s *Server) newMessage(c *call, p *params, b *Bug, token *accessToken) resp
 	return text(201, "").with("Location", c.root()+b.commentPath(len(b.Messages)))
 }
 
-func (s *Server) subscribe(c *call, p *params, b *Bug, token *accessToken) response {
+func (s *Server) subscribe(c *call, p *params, b *Bug) response {
 	person := p.person(c, "person")
 	if p.wrong != nil {
 		return p.refusal()
@@ -107,7 +107,7 @@ func (s *Server) subscribe(c *call, p *params, b *Bug, token *accessToken) respo
 		b.Subscribers = append(b.Subscribers, person)
 		s.save()
 	}
-	return object(b.subscription(c, person, token.Person))
+	return object(c.entry("bug_subscription", b.path()+"/+subscription/"+person))
 }
 
 func (s *Server) patch(c *call, token *accessToken) response {
@@ -280,7 +280,7 @@ func (s *Server) sourcePackage(c *call) response {
 	case !s.knowsPackage(name):
 		return bare(nil)
 	}
-	return object(c.target([]string{distribution, "+source", name}))
+	return object(c.sourcePackageEntry(name))
 }
 
 func bare(v any) response {
@@ -360,19 +360,14 @@ func (b *Bug) path() string { return fmt.Sprintf("/bugs/%d", b.Number) }
 
 func (b *Bug) json(c *call) map[string]any {
 	e := c.entry("bug", b.path())
-	e["id"], e["title"], e["description"], e["name"] = b.Number, b.Title, b.Description, nil
+	e["id"], e["title"], e["description"] = b.Number, b.Title, b.Description
 	e["tags"] = slices.Concat([]string{}, b.Tags) // not null
 	e["information_type"], e["private"] = b.InformationType, b.private()
-	e["security_related"] = strings.HasSuffix(b.InformationType, "Security")
 	e["owner_link"], e["duplicate_of_link"] = c.root()+"/~"+b.Reporter, nil
 	if b.DuplicateOf != 0 {
 		e["duplicate_of_link"] = fmt.Sprintf("%s/bugs/%d", c.root(), b.DuplicateOf)
 	}
-	e["date_created"], e["date_last_updated"] = isoTime(b.Created), isoTime(b.updated())
 	e["message_count"] = 1 + len(b.Messages)
-	for _, name := range []string{"bug_tasks", "messages", "subscriptions"} {
-		e[name+"_collection_link"] = c.root() + b.path() + "/" + name
-	}
 	return e
 }
 
@@ -401,12 +396,12 @@ func (b *Bug) task(c *call, task int) map[string]any {
 	e := c.entry("bug_task", fmt.Sprintf("%s/+bug/%d", b.taskPath(task), b.Number))
 	e["title"] = fmt.Sprintf("Bug #%d in %s: \"%s\"", b.Number, name, b.Title)
 	e["bug_link"], e["target_link"] = c.root()+b.path(), c.root()+b.taskPath(task)
-	e["bug_target_name"], e["bug_target_display_name"] = name, name
+	e["bug_target_display_name"] = name
 	e["status"], e["importance"] = status, cmp.Or(b.Importance, "Undecided")
 	e["is_complete"] = slices.Contains(complete, status)
-	e["owner_link"], e["assignee_link"] = c.root()+"/~"+b.Reporter, c.linkOr("/~", b.Assignee)
+	e["assignee_link"] = c.linkOr("/~", b.Assignee)
 	e["milestone_link"] = c.linkOr("/"+b.Distribution+"/+milestone/", b.Milestone)
-	e["date_created"], e["date_closed"], e["date_fix_released"] = isoTime(b.Created), isoTime(closed), nil
+	e["date_closed"], e["date_fix_released"] = isoTime(closed), nil
 	if status == "Fix Released" {
 		e["date_fix_released"] = isoTime(closed)
 	}
@@ -415,13 +410,12 @@ func (b *Bug) task(c *call, task int) map[string]any {
 
 // message returns the nth message of a bug. Message 0 is the description.
 func (b *Bug) message(c *call, n int) map[string]any {
-	m := Message{Owner: b.Reporter, Content: b.Description, Created: b.Created}
+	m := Message{Owner: b.Reporter, Content: b.Description}
 	if n > 0 {
 		m = b.Messages[n-1]
 	}
 	e := c.entry("message", b.commentPath(n))
-	e["owner_link"], e["content"], e["date_created"] = c.root()+"/~"+m.Owner, m.Content, isoTime(m.Created)
-	e["subject"], e["parent_link"] = "Re: "+b.Title, nil
+	e["owner_link"], e["content"] = c.root()+"/~"+m.Owner, m.Content
 	return e
 }
 
@@ -429,33 +423,15 @@ func (b *Bug) commentPath(n int) string {
 	return fmt.Sprintf("%s/+bug/%d/comments/%d", b.taskPath(0), b.Number, n)
 }
 
-func (b *Bug) subscription(c *call, person, by string) map[string]any {
-	e := c.entry("bug_subscription", b.path()+"/+subscription/"+person)
-	delete(e, "web_link")
-	e["bug_link"], e["date_created"] = c.root()+b.path(), isoTime(b.Created)
-	e["person_link"], e["subscribed_by_link"] = c.root()+"/~"+person, c.root()+"/~"+by
-	e["bug_notification_level"] = "Discussion"
-	return e
-}
-
 func (c *call) personEntry(name string) map[string]any {
 	e := c.entry("person", "/~"+name)
-	e["name"], e["display_name"], e["is_team"], e["is_valid"] = name, name, false, true
+	e["name"] = name
 	return e
 }
 
-// target returns a distribution, or a package at the path DISTRIBUTION/+source/PACKAGE.
-func (c *call) target(path []string) map[string]any {
-	self, title := "/"+path[0], displayName(path[0])
-	if len(path) == 1 {
-		e := c.entry("distribution", self)
-		e["name"], e["display_name"], e["title"] = path[0], title, title
-		e["main_archive_link"] = c.root() + archivePath
-		return e
-	}
-	e := c.entry("distribution_source_package", self+"/+source/"+escapePath(path[2]))
-	e["name"], e["display_name"], e["title"] = path[2], path[2]+" in "+title, path[2]+" package in "+title
-	e["distribution_link"] = c.root() + self
+func (c *call) sourcePackageEntry(name string) map[string]any {
+	e := c.entry("distribution_source_package", "/"+distribution+"/+source/"+escapePath(name))
+	e["name"] = name
 	return e
 }
 
@@ -706,7 +682,7 @@ func (s *Server) archive(c *call) response {
 			return notFound(path)
 		}
 		for _, pkg := range packages {
-			list = append(list, c.target([]string{distribution, "+source", pkg}))
+			list = append(list, c.sourcePackageEntry(pkg))
 		}
 		return s.list(c, list)
 	case "/"+path != archivePath:
@@ -714,7 +690,7 @@ func (s *Server) archive(c *call) response {
 	case c.name == "getPublishedBinaries":
 		name := p.text("binary_name")
 		for _, pub := range a.Binaries[name] {
-			list = append(list, c.publishedBinary(name, pub))
+			list = append(list, c.publishedBinary(pub))
 		}
 	default:
 		name, version := p.text("source_name"), ""
@@ -730,7 +706,7 @@ func (s *Server) archive(c *call) response {
 		}
 		for _, pub := range published {
 			if version == "" || pub.Version == version {
-				list = append(list, c.publishedSource(name, pub))
+				list = append(list, c.publishedSource(pub))
 			}
 		}
 	}
@@ -740,17 +716,16 @@ func (s *Server) archive(c *call) response {
 	return s.list(c, list)
 }
 
-func (c *call) publishedSource(name string, pub crash.Publication) map[string]any {
+func (c *call) publishedSource(pub crash.Publication) map[string]any {
 	e := c.entry("source_package_publishing_history", archivePath+"/+sourcepub/1")
-	e["source_package_name"], e["source_package_version"], e["pocket"] = name, pub.Version, pub.Pocket
+	e["source_package_version"], e["pocket"] = pub.Version, pub.Pocket
 	e["distro_series_link"] = c.root() + "/" + distribution + "/" + pub.Series
 	return e
 }
 
-func (c *call) publishedBinary(name string, pub crash.Publication) map[string]any {
+func (c *call) publishedBinary(pub crash.Publication) map[string]any {
 	e := c.entry("binary_package_publishing_history", archivePath+"/+binarypub/1")
-	e["binary_package_name"], e["binary_package_version"], e["pocket"] = name, pub.Version, pub.Pocket
-	e["source_package_name"], e["status"] = pub.Source, "Published"
+	e["binary_package_version"], e["pocket"], e["source_package_name"] = pub.Version, pub.Pocket, pub.Source
 	e["distro_arch_series_link"] = c.root() + "/" + distribution + "/" + pub.Series + "/" + pub.Architecture
 	return e
 }

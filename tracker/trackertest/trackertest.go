@@ -24,11 +24,11 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"mishap/crash"
@@ -79,13 +79,6 @@ func NewServer(o Options) (*Server, error) {
 // Close ends the requests that hang.
 func (s *Server) Close() { s.closeOnce.Do(func() { close(s.closing) }) }
 
-// TB is the part of testing.TB that New needs.
-type TB interface {
-	Helper()
-	Cleanup(func())
-	Fatalf(format string, args ...any)
-}
-
 // Tracker is a practice tracker that listens on a port of its own.
 type Tracker struct {
 	*Server
@@ -94,7 +87,7 @@ type Tracker struct {
 }
 
 // New starts a practice tracker that ends with the test. It uses at most one Options.
-func New(tb TB, options ...Options) *Tracker {
+func New(tb testing.TB, options ...Options) *Tracker {
 	tb.Helper()
 	var o Options
 	if len(options) > 0 {
@@ -475,7 +468,7 @@ type accessToken struct {
 
 // writes reports whether the token permits changes. A nil token is anonymous.
 func (t *accessToken) writes() bool {
-	return t != nil && slices.Contains([]string{"WRITE_PUBLIC", "WRITE_PRIVATE", desktop.Value}, t.Level)
+	return t != nil && slices.Contains([]string{"WRITE_PUBLIC", "WRITE_PRIVATE"}, t.Level)
 }
 
 // sees reports whether the token shows a bug. Private bugs show only to their reporter and subscribers.
@@ -483,7 +476,7 @@ func (t *accessToken) sees(b *Bug) bool {
 	if !b.private() {
 		return true
 	}
-	return t != nil && slices.Contains([]string{"READ_PRIVATE", "WRITE_PRIVATE", desktop.Value}, t.Level) &&
+	return t != nil && slices.Contains([]string{"READ_PRIVATE", "WRITE_PRIVATE"}, t.Level) &&
 		(b.Reporter == t.Person || slices.Contains(b.Subscribers, t.Person))
 }
 
@@ -512,16 +505,10 @@ func (st *state) save(file string) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*") // mode 0600: it contains tokens
-	if err != nil {
+	if err := os.WriteFile(file+".new", append(b, '\n'), 0o600); err != nil { // it contains tokens
 		return err
 	}
-	defer func() { _ = os.Remove(f.Name()) }()
-	_, err = f.Write(append(b, '\n'))
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), file)
+	return os.Rename(file+".new", file)
 }
 
 func (st *state) bug(number int64) *Bug {
@@ -1140,10 +1127,6 @@ var levels = []level{
 	{"WRITE_PRIVATE", "Change Anything"},
 }
 
-// desktop grants permission to all programs of a machine at once. Single applications cannot ask
-// for it.
-var desktop = level{"DESKTOP_INTEGRATION", "Until I Disable It"}
-
 func (s *Server) authorizeToken(c *call) response {
 	params := c.query
 	if c.r.Method == http.MethodPost {
@@ -1163,9 +1146,6 @@ func (s *Server) authorizeToken(c *call) response {
 		return htmlPage(authorizeTemplate, page)
 	}
 	page.Consumer, page.Levels = t.Consumer, levels
-	if strings.HasPrefix(t.Consumer, "System-wide: ") {
-		page.Levels = []level{desktop, levels[0]}
-	}
 	for _, l := range page.Levels {
 		if c.form.Has("field.actions." + l.Value) {
 			return s.decide(t, l, c.form)
