@@ -14,7 +14,7 @@ gotestsum := $(GO) tool -modfile=tools.mod gotestsum --format pkgname-and-test-f
 
 # What "make test" needs, and its packages: those with the longest tests come first, so that no processor
 # idles at the end. Tests named TestMore… need more, or minutes: "make test-more" runs them.
-testneeds := postgresql chromium compiler symbols prometheus openid
+testneeds := postgresql chromium compiler symbols openid
 tests     := ./handlers ./cmd/mishap ./handlers/problems ./tracker ./handlers/bugs ./...
 more       = $(sort $(dir $(shell grep -rl --include='*_test.go' '^func TestMore' ./cmd ./crash ./db ./handlers ./notify ./tracker)))
 
@@ -54,7 +54,7 @@ test-quick: ## runs the tests that need no browser and no program but PostgreSQL
 
 # A package counts as covered by the tests of all packages: those of handlers test the areas below it.
 cover: ## prints the coverage per package and in total, and writes bin/coverage.html
-	@.ci/need $(testneeds)
+	@.ci/need $(testneeds) prometheus
 	@rm -rf bin/cover && mkdir -p bin/cover
 	@$(static) $(GO) run ./cmd/devtool postgres -- $(gotestsum) -vet=off -shuffle=on -parallel 4 -timeout 60m -cover -coverpkg=./... \
 		-skip '^TestMoreUpgradePostgreSQL$$' $(tests) -args -test.gocoverdir=$(CURDIR)/bin/cover

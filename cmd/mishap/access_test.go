@@ -137,9 +137,9 @@ func TestTokenCommands(t *testing.T) {
 	}...)
 }
 
-// TestRootActsAsOwner checks that what root starts on the data_dir of another user leaves nothing of
+// TestMoreRootActsAsOwner checks that what root starts on the data_dir of another user leaves nothing of
 // root there, so that the user's own service works afterwards.
-func TestRootActsAsOwner(t *testing.T) {
+func TestMoreRootActsAsOwner(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can become another user")

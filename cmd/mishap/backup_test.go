@@ -47,8 +47,8 @@ func backUp(t *testing.T, environ []string, folder string, args ...string) strin
 	return r.Path
 }
 
-// TestBackupUnderLoad backs up while reports arrive. The restored state is consistent, and equals the manifest.
-func TestBackupUnderLoad(t *testing.T) {
+// TestMoreBackupUnderLoad backs up while reports arrive. The restored state is consistent, and equals the manifest.
+func TestMoreBackupUnderLoad(t *testing.T) {
 	t.Parallel()
 	p := prepare(t)
 	load, stop := context.WithCancel(t.Context())
@@ -219,9 +219,9 @@ func TestInterruptedRestoreIntoDatabase(t *testing.T) {
 	})
 }
 
-// TestInterruptedRestore stops a restore into a data directory in the middle, and then kills it. The next one
+// TestMoreInterruptedRestore stops a restore into a data directory in the middle, and then kills it. The next one
 // begins anew.
-func TestInterruptedRestore(t *testing.T) {
+func TestMoreInterruptedRestore(t *testing.T) {
 	t.Parallel()
 	checktest.Needs(t, "PostgreSQL")
 	for _, method := range []string{"dump", "base"} {
@@ -414,9 +414,9 @@ func privateServer(t *testing.T) (dataDirectory, address string) {
 // crashFile is a report that tests import.
 const crashFile = "testdata/crashes/_usr_bin_tidewatch.1000.crash"
 
-// TestBaseBackup makes base backups of a private PostgreSQL while reports arrive. The restored state is
+// TestMoreBaseBackup makes base backups of a private PostgreSQL while reports arrive. The restored state is
 // consistent, does not contain what was erased after the backup, and waits for the tracker.
-func TestBaseBackup(t *testing.T) {
+func TestMoreBaseBackup(t *testing.T) {
 	t.Parallel()
 	data, _ := privateServer(t)
 	environ := []string{"MISHAP_DATA_DIR=" + data}
@@ -499,8 +499,8 @@ func TestMoreBaseBackupOfOwnServer(t *testing.T) {
 	})
 }
 
-// TestDamagedBaseBackups checks that a damaged base backup is refused with the name of the damaged file.
-func TestDamagedBaseBackups(t *testing.T) {
+// TestMoreDamagedBaseBackups checks that a damaged base backup is refused with the name of the damaged file.
+func TestMoreDamagedBaseBackups(t *testing.T) {
 	t.Parallel()
 	data, address := privateServer(t)
 	dbtest.Exec(t, address, `create table nothing ()`)
@@ -523,9 +523,9 @@ func TestDamagedBaseBackups(t *testing.T) {
 	}, "--verify")
 }
 
-// TestKilledBackup kills a backup in the middle, and then has no space for one. Nothing looks like a backup
+// TestMoreKilledBackup kills a backup in the middle, and then has no space for one. Nothing looks like a backup
 // afterwards, and the next one removes what is left and deletes older backups.
-func TestKilledBackup(t *testing.T) {
+func TestMoreKilledBackup(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"dump", "base"} {
 		t.Run(method, func(t *testing.T) {

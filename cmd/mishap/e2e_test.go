@@ -469,9 +469,9 @@ func TestBrowserBackAndForward(t *testing.T) {
 	}
 }
 
-// TestBrowserPolicySweep checks that no page violates the content policy, writes to the console or
+// TestMoreBrowserPolicySweep checks that no page violates the content policy, writes to the console or
 // contacts another host, whatever reports contain.
-func TestBrowserPolicySweep(t *testing.T) {
+func TestMoreBrowserPolicySweep(t *testing.T) {
 	t.Parallel()
 	in := install(t)
 	pages := []string{"/", "/?period=year", "/?period=year&release=Ubuntu+24.04&package=tidewatch", "/admin/tracker",

@@ -159,9 +159,9 @@ func (p *promServer) quiet(but ...string) {
 	}
 }
 
-// TestAlertRules checks the rules with promtool, each threshold from both sides, and compares them with
+// TestMoreAlertRules checks the rules with promtool, each threshold from both sides, and compares them with
 // the limits of the health checks.
-func TestAlertRules(t *testing.T) {
+func TestMoreAlertRules(t *testing.T) {
 	t.Parallel()
 	checktest.Needs(t, "Prometheus")
 	rules, err := filepath.Abs(monitoring + "alerts.yml")

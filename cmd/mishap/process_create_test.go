@@ -202,9 +202,9 @@ func (f *notifyFixture) forget(t *testing.T) {
 	dbtest.Exec(t, f.url, `delete from river_job`)
 }
 
-// TestKilledWhileMailing kills the server while the relay has a mail but has not answered. No mail is
+// TestMoreKilledWhileMailing kills the server while the relay has a mail but has not answered. No mail is
 // lost. If the relay has accepted that mail, and only then, it comes twice, with the same Message-ID.
-func TestKilledWhileMailing(t *testing.T) {
+func TestMoreKilledWhileMailing(t *testing.T) {
 	t.Parallel()
 	for name, reply := range map[string]error{"accepted": nil, "not accepted": mailtest.Temporary} {
 		t.Run(name, func(t *testing.T) {
@@ -261,9 +261,9 @@ func TestKilledWhileMailing(t *testing.T) {
 	}
 }
 
-// TestKilledWhileEvaluatingRules kills the server in every step of an evaluation: before it stores
+// TestMoreKilledWhileEvaluatingRules kills the server in every step of an evaluation: before it stores
 // arrivals, edges, events, notices and its progress. Each edge is reported exactly once.
-func TestKilledWhileEvaluatingRules(t *testing.T) {
+func TestMoreKilledWhileEvaluatingRules(t *testing.T) {
 	t.Parallel()
 	f := newNotifyFixture(t)
 	_, addresses := serveProcess(t, f.environ, "--only", "ingest")

@@ -403,7 +403,7 @@ func TestKillUnderLoad(t *testing.T) {
 	p, addresses := serveProcess(t, environ, "--only", "ingest")
 	m := &fleet{t: t, ingest: []string{addresses["ingest_listen"]}}
 	m.start(8)
-	for round := range max(4, kills(t)/10) {
+	for round := range max(3, kills(t)/10) {
 		m.more(60)
 		if round%2 == 0 {
 			killPostgreSQL(t, dir)
@@ -454,10 +454,10 @@ func killPostgreSQL(t *testing.T, dir string) {
 // at once, and bombs that decompress to many times as much. The settings allow bodies of 16 MiB.
 const memoryLimit = 512 << 20
 
-// TestHostileLoadNeedsLittleMemory posts the worst bodies that the settings allow, many at once, to a separate server.
+// TestMoreHostileLoadNeedsLittleMemory posts the worst bodies that the settings allow, many at once, to a separate server.
 // Some fields decompress to far more than the limit, others to just below it. Normal machines send reports at the
 // same time.
-func TestHostileLoadNeedsLittleMemory(t *testing.T) {
+func TestMoreHostileLoadNeedsLittleMemory(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/proc/self/status"); err != nil {
 		t.Skip("this system does not report the peak memory of a process")

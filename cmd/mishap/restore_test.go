@@ -89,10 +89,10 @@ func (p *prepared) regression(t *testing.T) (bug int64) {
 	return bug
 }
 
-// TestRestoreRepeatsNothing backs up a database in which a bug, a comment, a mail and a webhook
+// TestMoreRestoreRepeatsNothing backs up a database in which a bug, a comment, a mail and a webhook
 // wait. They are sent, and the backup is restored. Nothing is sent before the database was compared
 // with the tracker, and afterwards only what is new.
-func TestRestoreRepeatsNothing(t *testing.T) {
+func TestMoreRestoreRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	var hooks atomic.Int32
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hooks.Add(1) }))
@@ -195,9 +195,9 @@ func TestRestoreRepeatsNothing(t *testing.T) {
 	}
 }
 
-// TestRestoreOfEarlierState restores a backup of a database that another program had restored to an earlier time. The
+// TestMoreRestoreOfEarlierState restores a backup of a database that another program had restored to an earlier time. The
 // comparison with the tracker reaches back to that time.
-func TestRestoreOfEarlierState(t *testing.T) {
+func TestMoreRestoreOfEarlierState(t *testing.T) {
 	t.Parallel()
 	p := prepare(t)
 	p.ownAccount(t)

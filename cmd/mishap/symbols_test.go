@@ -81,9 +81,9 @@ func TestSymbolise(t *testing.T) {
 	}
 }
 
-// TestPanicOfCommands checks that the text of a Go panic decides in the commands as in the server, whatever
+// TestMorePanicOfCommands checks that the text of a Go panic decides in the commands as in the server, whatever
 // the core shows.
-func TestPanicOfCommands(t *testing.T) {
+func TestMorePanicOfCommands(t *testing.T) {
 	t.Parallel()
 	dir := symboltest.Programs(t)
 	conf := "--config=" + configFile(t, "data_dir = \""+filepath.Join(symboltest.TempDir(t), "data")+
@@ -300,14 +300,24 @@ func (f symbolsFixture) signature(t *testing.T, report crash.OopsID) string {
 }
 
 // TestServeSymbolises checks the whole way: a report without names is answered with CORE, the core is
-// sent, and its problem gets the names. The instances write to data_dir only: there is no TMPDIR.
+// sent, an instance on another machine waits until files are added, and the problem gets the names. The
+// instances write to data_dir and the shared place only: there is no TMPDIR.
 func TestServeSymbolises(t *testing.T) {
 	t.Parallel()
-	f := newSymbolsFixture(t, "root/usr/bin/tiny", "symbols/tiny.debug")
+	f := newSymbolsFixture(t)
+	f.environ = append(f.environ, "MISHAP_BLOBS="+t.TempDir(), "MISHAP_CORES_KEY="+strings.Repeat("secret", 6))
 	environ := append(slices.Clone(f.environ), "TMPDIR=/nonexistent")
 	_, addresses := serveProcess(t, environ, "--only", "ingest")
-	p, _ := serveProcess(t, environ, "--only", "symbols")
+	other := append(environ, "MISHAP_DATA_DIR="+filepath.Join(symboltest.TempDir(t), "data"))
+	p, _ := serveProcess(t, other, "--only", "symbols")
 	report := sendCore(t, addresses["ingest_listen"], "tiny")
+	eventually(t, "the job waits for files", func() bool {
+		j, _, err := f.store.ReportJob(t.Context(), report)
+		return err == nil && j.State == crash.SymbolsWaiting && !j.Addresses
+	})
+	dir := symboltest.Programs(t)
+	mustRun(t, f.environ, "symbols", "add", filepath.Join(dir, "root/usr/bin/tiny"),
+		filepath.Join(dir, "symbols/tiny.debug"))
 	f.until(t, report, crash.SymbolsDone)
 	if got := f.signature(t, report); got != "/usr/bin/tiny:11:parse:row:load:_start" {
 		t.Errorf("got signature %q, want the functions of the program", got)
@@ -344,27 +354,6 @@ func TestWithoutSandbox(t *testing.T) {
 			t.Errorf("got %q, want no core asked for", got)
 		}
 	}
-}
-
-// TestSymbolisedElsewhere checks that an instance on another machine symbolises a core, if both share a
-// place for cores and symbols.
-func TestSymbolisedElsewhere(t *testing.T) {
-	t.Parallel()
-	shared := []string{"MISHAP_BLOBS=" + t.TempDir(), "MISHAP_CORES_KEY=" + strings.Repeat("secret", 6)}
-	f := newSymbolsFixture(t)
-	f.environ = append(f.environ, shared...)
-	other := slices.Concat(f.environ, []string{"MISHAP_DATA_DIR=" + filepath.Join(symboltest.TempDir(t), "data")})
-	_, addresses := serveProcess(t, f.environ, "--only", "ingest")
-	serveProcess(t, other, "--only", "symbols")
-	report := sendCore(t, addresses["ingest_listen"], "tiny")
-	eventually(t, "the job waits for files", func() bool {
-		j, _, err := f.store.ReportJob(t.Context(), report)
-		return err == nil && j.State == crash.SymbolsWaiting && !j.Addresses
-	})
-	dir := symboltest.Programs(t)
-	mustRun(t, f.environ, "symbols", "add", filepath.Join(dir, "root/usr/bin/tiny"),
-		filepath.Join(dir, "symbols/tiny.debug"))
-	f.until(t, report, crash.SymbolsDone)
 }
 
 // TestSymboliseStored symbolises a stored report by hand: with its core and, when that was removed, by
@@ -406,8 +395,8 @@ func TestSymboliseStored(t *testing.T) {
 	symbolise("signature   /usr/bin/tiny:11:parse:row:load:_start")
 }
 
-// TestKilledWhileSymbolising checks that another instance completes a job whose instance was killed.
-func TestKilledWhileSymbolising(t *testing.T) {
+// TestMoreKilledWhileSymbolising checks that another instance completes a job whose instance was killed.
+func TestMoreKilledWhileSymbolising(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Bool
 	file := filepath.Join(symboltest.Programs(t), "symbols/tiny.debug")
