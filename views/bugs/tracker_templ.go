@@ -1284,9 +1284,9 @@ func Updates(p UpdatesPage) templ.Component {
 							return templ_7745c5c3_Err
 						}
 						var templ_7745c5c3_Var61 string
-						templ_7745c5c3_Var61, templ_7745c5c3_Err = templ.JoinStringErrs(updatesSave + ": " + rowName(r.Pattern))
+						templ_7745c5c3_Var61, templ_7745c5c3_Err = templ.JoinStringErrs("Save: " + rowName(r.Pattern))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/tracker.templ`, Line: 247, Col: 91}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/tracker.templ`, Line: 247, Col: 81}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var61))
 						if templ_7745c5c3_Err != nil {
@@ -1302,9 +1302,9 @@ func Updates(p UpdatesPage) templ.Component {
 								return templ_7745c5c3_Err
 							}
 							var templ_7745c5c3_Var62 string
-							templ_7745c5c3_Var62, templ_7745c5c3_Err = templ.JoinStringErrs(updatesRaise + ": " + r.Pattern)
+							templ_7745c5c3_Var62, templ_7745c5c3_Err = templ.JoinStringErrs("Move up: " + r.Pattern)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/tracker.templ`, Line: 249, Col: 98}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/tracker.templ`, Line: 249, Col: 90}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var62))
 							if templ_7745c5c3_Err != nil {
@@ -1321,9 +1321,9 @@ func Updates(p UpdatesPage) templ.Component {
 								return templ_7745c5c3_Err
 							}
 							var templ_7745c5c3_Var63 string
-							templ_7745c5c3_Var63, templ_7745c5c3_Err = templ.JoinStringErrs(updatesDrop + ": " + r.Pattern)
+							templ_7745c5c3_Var63, templ_7745c5c3_Err = templ.JoinStringErrs("Delete: " + r.Pattern)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/tracker.templ`, Line: 252, Col: 96}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/tracker.templ`, Line: 252, Col: 88}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var63))
 							if templ_7745c5c3_Err != nil {
@@ -1869,14 +1869,8 @@ func bugComments(updates []crash.BugUpdate, p BugsView) templ.Component {
 	})
 }
 
-const updatesDrop = "Delete"
-
 // updatesFieldFor labels a field of a row for screen readers.
 func updatesFieldFor(field, name string) string { return field + ": " + name }
-
-const updatesRaise = "Move up"
-
-const updatesSave = "Save"
 
 // updatesWaiting says how many bugs get an update if it is switched on for every package.
 func updatesWaiting(n int, what string) string {

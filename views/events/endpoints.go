@@ -194,12 +194,10 @@ func indented(payload string) string {
 // endpointAnswered describes an answer: "200", or that there was none.
 func endpointAnswered(status int) string {
 	if status == 0 {
-		return endpointNoAnswer
+		return "no answer"
 	}
 	return strconv.Itoa(status)
 }
-
-const endpointNoAnswer = "no answer"
 
 func (p EndpointPage) invalid(field string) templ.OrderedAttributes {
 	return layout.Invalid(p.Form.Wrong[field], "endpoint-"+field+"-error")

@@ -85,5 +85,3 @@ func newQRCode(content string) qrCode {
 	}
 	return qrCode{path: path.String(), size: strconv.Itoa(size + 2*qrMargin)}
 }
-
-const secondFactorSetUp = "Set up an app"

@@ -1909,7 +1909,7 @@ func secondFactorBegin(again bool) string {
 	if again {
 		return "Make another secret"
 	}
-	return secondFactorSetUp
+	return "Set up an app"
 }
 
 const secondFactorMeans = "With an authenticator app, signing in with your password also needs a code that the " +

@@ -889,7 +889,7 @@ func serviceTokens(p ServicePage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = layout.PostButton(p.Shell.Post(p.Base+"/tokens/"+strconv.FormatInt(t.ID, 10)+"/revoke"), layout.Button{Text: "Revoke", Label: revokeToken(t.Name)}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = layout.PostButton(p.Shell.Post(p.Base+"/tokens/"+strconv.FormatInt(t.ID, 10)+"/revoke"), layout.Button{Text: "Revoke", Label: "Revoke " + t.Name}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1234,7 +1234,7 @@ func tokens(v TokensView, s layout.Shell) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = layout.PostButton(s.Post(PathTokens+"/"+strconv.FormatInt(t.ID, 10)+"/revoke"), layout.Button{Text: "Revoke", Label: revokeToken(t.Name)}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = layout.PostButton(s.Post(PathTokens+"/"+strconv.FormatInt(t.ID, 10)+"/revoke"), layout.Button{Text: "Revoke", Label: "Revoke " + t.Name}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1424,8 +1424,6 @@ func TokenUse(t crash.APIToken, now time.Time) templ.Component {
 		return nil
 	})
 }
-
-func revokeToken(name string) string { return "Revoke " + name }
 
 // TokenScopeName names a scope of API tokens in a list.
 func TokenScopeName(s crash.Scope) string {

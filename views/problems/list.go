@@ -81,9 +81,6 @@ func (p *ListPage) most() int64 {
 	return p.highest
 }
 
-// importCommand imports report files.
-const importCommand = "mishap import FILE.crash"
-
 // whoopsieSetting returns the line of whoopsie's configuration that makes it send reports here.
 func (p ListPage) whoopsieSetting() string { return "CRASH_DB_URL=" + p.IngestURL }
 
