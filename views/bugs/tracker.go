@@ -106,29 +106,9 @@ func (p TrackerPage) linesText() string {
 	return b.String()
 }
 
-// AuthoriseOn is the link of the second step.
-func AuthoriseOn(tracker string) string { return "Authorise mishap on " + tracker }
-
 // BannerRejected warns admins on every page.
 func BannerRejected(tracker string) string {
 	return tracker + " no longer accepts mishap’s access token: no bugs are created."
-}
-
-// ConnectTo is the button of the first step.
-func ConnectTo(tracker string) string { return "Connect to " + tracker }
-
-// ReconnectTo is the button of the first step if there is a connection.
-func ReconnectTo(tracker string) string { return "Reconnect to " + tracker }
-
-// RequestExpires says how long the request is valid.
-func RequestExpires(at string) string { return "This request expires at " + at + "." }
-
-// StepFinishMeans says what the last step of connecting does.
-const StepFinishMeans = "mishap fetches the access token and checks it."
-
-// StepRequestMeans explains the first step.
-func StepRequestMeans(tracker string) string {
-	return "mishap asks " + tracker + " for a request token."
 }
 
 // TrackerAccessUnknown says that the access that a token gives is unknown.
