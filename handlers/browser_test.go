@@ -19,7 +19,9 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
+	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 	"mishap/notify/mail/mailtest"
 	"mishap/views/gallery"
@@ -46,10 +48,8 @@ func TestAccessibility(t *testing.T) {
 	python := site.Save(t, crashtest.Python())
 	site.Save(t, crashtest.Markup())
 	site.Save(t, crashtest.Long())
-	if _, err := site.Bugs.LinkBug(t.Context(), python.ID, crash.Bug{Number: 2101233, URL: site.Tracker.URL +
-		"/bugs/2101233", By: "ada"}); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(site.Bugs.LinkBug(t.Context(), python.ID, crash.Bug{Number: 2101233, URL: site.Tracker.URL +
+		"/bugs/2101233", By: "ada"}))(t)
 	ctx := startWithAxe(t)
 	for i, screen := range screens {
 		checkGallery(ctx, t, screen, everyNth(gallery.Paths(), len(screens), i))
@@ -80,10 +80,7 @@ func TestMoreGalleryInBrowser(t *testing.T) {
 // startWithAxe starts Chromium with axe-core in every page. It sends the script once, not once per page.
 func startWithAxe(t *testing.T) context.Context {
 	t.Helper()
-	script, err := os.ReadFile("testdata/axe/axe.min.js")
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := dbtest.Must(os.ReadFile("testdata/axe/axe.min.js"))(t)
 	ctx := handlertest.StartBrowser(t)
 	handlertest.Do(ctx, t, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		_, err := cdp.Call(ctx, t, page.AddScriptToEvaluateOnNewDocument,
@@ -179,9 +176,7 @@ func runAxe(ctx context.Context, t *testing.T, what string) {
 	if err != nil {
 		t.Fatalf("%s: axe: %v", what, err)
 	}
-	if err := json.Unmarshal([]byte(result), &found); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, json.Unmarshal([]byte(result), &found))
 	for _, violation := range found {
 		for _, node := range violation.Nodes {
 			t.Errorf("%s: %s: %s\n%v %s\n%s", what, violation.ID, violation.Help, node.Target, node.HTML,
@@ -208,10 +203,7 @@ var storyRow = regexp.MustCompile(`(?m)^\| ([^|]+?) \| (\d+) \| [^|]* \|$`)
 // documentedClicks returns the number of clicks that the documentation promises, by story.
 func documentedClicks(t *testing.T) map[string]int {
 	t.Helper()
-	doc, err := os.ReadFile("../docs/triage.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := dbtest.Must(os.ReadFile("../docs/triage.md"))(t)
 	_, section, found := strings.Cut(string(doc), "\n## Clicks\n")
 	if !found {
 		t.Fatal("docs/triage.md has no section Clicks")
@@ -219,9 +211,7 @@ func documentedClicks(t *testing.T) map[string]int {
 	section, _, _ = strings.Cut(section, "\n## ")
 	clicks := map[string]int{}
 	for _, row := range storyRow.FindAllStringSubmatch(section, -1) {
-		if clicks[row[1]], err = strconv.Atoi(row[2]); err != nil {
-			t.Fatal(err)
-		}
+		clicks[row[1]] = dbtest.Must(strconv.Atoi(row[2]))(t)
 	}
 	return clicks
 }
@@ -260,17 +250,11 @@ func TestClicks(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{SMTPURL: relay.URL})
 	ada := site.AddUser(t, crash.RoleAdmin)
 	b := handlertest.Candidates(t, site, 1)[0]
-	if err := site.Events.AskForMailAddress(t.Context(), ada.ID, "ada@example.org"); err != nil {
-		t.Fatal(err)
-	}
-	if err := site.Events.ConfirmMailAddress(t.Context(), ada.ID, "ada@example.org"); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, site.Events.AskForMailAddress(t.Context(), ada.ID, "ada@example.org"))
+	checktest.NoError(t, site.Events.ConfirmMailAddress(t.Context(), ada.ID, "ada@example.org"))
 	handlertest.Publish(t, site, crash.Event{Edge: "1", Kind: crash.EventNew, Title: "tidewatch crashed", Bucket: &b.ID},
 		ada.ID)
-	if err := site.Mailer.Round(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, site.Mailer.Round(t.Context()))
 	mails := relay.Mails()
 	problem := handlertest.LinkIn(t, mails[len(mails)-1], "/problem/")
 	unsubscribe := handlertest.LinkIn(t, mails[len(mails)-1], "/unsubscribe/")
@@ -322,18 +306,14 @@ func TestClicks(t *testing.T) {
 			s.open("/", "table.problems, .empty")
 			s.click(".top-nav a[href='/candidates']", "#candidate-1")
 			s.click("#candidate-1-approve button", "#candidate-1[data-state=filed]")
-			if n := len(site.Tracker.Bugs()); n != 1 {
-				t.Errorf("approve: got %d bugs, want 1", n)
-			}
+			checktest.Equal(t, "approve: bugs", len(site.Tracker.Bugs()), 1)
 		}},
 		{"file a bug, from a mail", func() {
 			other := site.Save(t, crashtest.Python())
 			s.clicks++
 			s.open(other.ID.Path(), "form.create-bug")
 			s.click("form.create-bug button", ".bug-now .bug-link")
-			if n := len(site.Tracker.Bugs()); n != 2 {
-				t.Errorf("file: got %d bugs, want 2", n)
-			}
+			checktest.Equal(t, "file: bugs", len(site.Tracker.Bugs()), 2)
 		}},
 		{"make a rule, with a rehearsal", func() {
 			s.open("/", "main h1")
@@ -377,15 +357,11 @@ func TestTheme(t *testing.T) {
 			c.Get("/theme?theme="+theme+"&next=%2Fsearch%3Fq%3Dtide").WantRedirect(http.StatusSeeOther, "/search?q=tide")
 			for range 2 { // the second one from the cache
 				page := c.Get("/").Want(http.StatusOK)
-				if got := page.Attr("html", "data-theme"); got != theme {
-					t.Errorf("%s: got the theme %q, want %s", name, got, theme)
-				}
+				checktest.Equal(t, fmt.Sprintf("%s: theme", name), page.Attr("html", "data-theme"), theme)
 				if got := page.Attr(`button[name=theme][aria-pressed="true"]`, "value"); got != theme {
 					t.Errorf("%s: got the button %q pressed, want %s", name, got, theme)
 				}
-				if got := page.Attr("meta[name=color-scheme]", "content"); got != theme {
-					t.Errorf("%s: got the scheme %q, want %s", name, got, theme)
-				}
+				checktest.Equal(t, fmt.Sprintf("%s: scheme", name), page.Attr("meta[name=color-scheme]", "content"), theme)
 			}
 		}
 		c.Get("/theme?theme=system").WantRedirect(http.StatusSeeOther, "/")
@@ -396,9 +372,7 @@ func TestTheme(t *testing.T) {
 	// Another visitor's theme does not reach the others, also as a revalidated page.
 	tag := system.Header.Get("ETag")
 	again := p.Visitor(t).Get("/").WantNone("html[data-theme]")
-	if again.Header.Get("ETag") != tag {
-		t.Errorf("got the tag %q, want still %q", again.Header.Get("ETag"), tag)
-	}
+	checktest.Equal(t, "tag", again.Header.Get("ETag"), tag)
 	p.Visitor(t).Get("/", handlertest.Header{Name: "If-None-Match", Value: tag},
 		handlertest.Header{Name: "Cookie", Value: "theme=dark"}).Want(http.StatusOK)
 	p.Visitor(t).Get("/", handlertest.Header{Name: "Cookie", Value: `theme="><script>`}).WantNone("html[data-theme]")
@@ -427,9 +401,7 @@ func TestDialogInBrowser(t *testing.T) {
 	} {
 		handlertest.Eval[bool](ctx, t, `document.querySelector("#status .`+tt.opener+`").focus() ?? true`)
 		handlertest.Do(ctx, t, handlertest.Press(tt.key), handlertest.WaitVisible(tt.inside))
-		if got := focus(); got != tt.focus {
-			t.Errorf("%s: got the focus on %q, want %q", tt.key, got, tt.focus)
-		}
+		checktest.Equal(t, fmt.Sprintf("%s: focus on", tt.key), focus(), tt.focus)
 		if got := handlertest.Eval[bool](ctx, t, `document.getElementById("dialog").matches(":modal")`); !got {
 			t.Errorf("%s: got a dialog that is not modal", tt.key)
 		}

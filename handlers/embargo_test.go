@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/index"
 	"mishap/crash/intake"
@@ -97,17 +98,13 @@ func newTwin(t *testing.T, embargoed bool) *twin {
 			}
 		}
 	}
-	if err := w.Store.WaitCounted(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, w.Store.WaitCounted(t.Context()))
 	w.clients[""] = w.Visitor(t)
 	for _, reader := range embargoReaders {
 		dbtest.AddUserWithoutPrivate(t, w.Store, reader.name, reader.role, handlertest.Password)
 		for _, g := range reader.grants {
 			g.Source, g.Group = crash.SourceAccount, reader.name
-			if err := w.People.Grant(t.Context(), "", g); err != nil {
-				t.Fatal(err)
-			}
+			checktest.NoError(t, w.People.Grant(t.Context(), "", g))
 		}
 		w.clients[reader.name] = w.Visitor(t)
 		w.clients[reader.name].SignIn(reader.name, handlertest.Password).Want(http.StatusSeeOther)
@@ -115,15 +112,11 @@ func newTwin(t *testing.T, embargoed bool) *twin {
 	for _, name := range []string{"triager read", "triager read-private", "triager triage", "triager file",
 		"insider read", "insider read-private", "ada-admin admin"} {
 		reader, scope, _ := strings.Cut(name, " ")
-		person, err := w.People.ByName(t.Context(), reader)
-		if err != nil {
-			t.Fatal(err)
-		}
+		person := dbtest.Must(w.People.ByName(t.Context(), reader))(t)
+		var err error
 		w.tokens[name], _, err = w.People.AddToken(t.Context(), person, scope, []crash.Scope{crash.Scope(scope)},
 			w.Store.Now().AddDate(0, 1, 0))
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.NoError(t, err)
 	}
 	return w
 }
@@ -147,28 +140,21 @@ func (w *twin) decide(t *testing.T) []*strings.Replacer {
 		triager.Post("/my/follow", url.Values{"what": {"problem:" + id.String()}}).Want(http.StatusSeeOther)
 		if i == 1 { // lists hide it, and it has a bug
 			admin.Post(id.Path()+"/mute", url.Values{"reports": {"9"}, "reason": {marker}}).Want(http.StatusSeeOther)
-			if _, err := w.Bugs.LinkBug(t.Context(), id, crash.Bug{Number: 4711, Title: marker,
-				URL: "https://bugs.example/4711", By: "ada"}); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.Must(w.Bugs.LinkBug(t.Context(), id, crash.Bug{Number: 4711, Title: marker,
+				URL: "https://bugs.example/4711", By: "ada"}))(t)
 		}
 		dbtest.Exec(t, w.address, sqlCandidate, pgx.NamedArgs{"id": 90 + i, "bucket": id[:]})
 		event := crash.Event{Edge: marker, Kind: crash.EventNew, Bucket: &id, Title: marker, Package: marker, Source: marker}
 		var to crash.Recipients
 		for _, name := range []string{"viewer", "triager", "insider"} { // a notice each, which the inbox hides
-			person, err := w.People.ByName(t.Context(), name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			person := dbtest.Must(w.People.ByName(t.Context(), name))(t)
 			to.People = append(to.People, crash.Recipient{User: person.ID, Reason: "you follow " + marker})
 		}
-		if err := w.Store.InTx(t.Context(), func(tx pgx.Tx) error {
+		checktest.NoError(t, w.Store.InTx(t.Context(), func(tx pgx.Tx) error {
 			event.Edge += id.String()
 			_, err := w.Store.Publish(t.Context(), tx, event, to)
 			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		value := func(sql string) string { return w.Value(t, sql, id[:]) }
 		fills = append(fills, strings.NewReplacer("{problem}", id.String(), "{report}", w.hidden[4*i].String(),
 			"{machine}", "zyxwv-"+strconv.Itoa(i)+"-2", "{source}", w.Bucket(t, id).SourcePackage, "{signature}",
@@ -409,9 +395,7 @@ func TestEmbargoLeavesNoTrace(t *testing.T) {
 	if got := site.stateOf(t, ids); got != state {
 		t.Errorf("requests of people who must not see the problems have changed them: got\n%s\nwant\n%s", got, state)
 	}
-	if got := len(site.Tracker.Bugs()); got != bugs {
-		t.Errorf("got %d bugs, want %d as before", got, bugs)
-	}
+	checktest.Equal(t, "bugs", len(site.Tracker.Bugs()), bugs)
 	for _, id := range ids {
 		site.clients["ada-admin"].Post(id.Path()+"/embargo", url.Values{"do": {"lift"}}).
 			WantRedirect(http.StatusSeeOther, id.Path())
@@ -647,9 +631,7 @@ func TestVisitorsInferNothing(t *testing.T) {
 			}
 			sides[i].ids = append(sides[i].ids, handlertest.BucketOf(t, report))
 		}
-		if err := p.Store.WaitCounted(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		checktest.NoError(t, p.Store.WaitCounted(t.Context()))
 	}
 	inProblem := regexp.MustCompile(`/problem/(\d)\b|(/bucket/|id=)(\d)\b`)
 	requests := attackerRequests(t, sides[0].Site)

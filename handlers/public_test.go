@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"compress/gzip"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/audit"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
 	"mishap/db/dbtest"
@@ -116,19 +118,13 @@ func TestVisitorsSeeNothingPrivate(t *testing.T) {
 		signatures = append(signatures, grouping.SignatureOf(report.Fields()).Signature)
 		ids = append(ids, handlertest.BucketOf(t, report))
 	}
-	if err := p.Store.WaitCounted(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, p.Store.WaitCounted(t.Context()))
 	for _, id := range ids[:2] {
-		if _, err := p.Bugs.LinkBug(t.Context(), id, crash.Bug{Number: 4711, Title: "It fell over",
-			URL: "https://bugs.example/4711", By: "ada"}); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(p.Bugs.LinkBug(t.Context(), id, crash.Bug{Number: 4711, Title: "It fell over",
+			URL: "https://bugs.example/4711", By: "ada"}))(t)
 	}
-	if _, err := p.Problems.Set(t.Context(), crash.Mark{Bucket: ids[0], Kind: crash.MarkWontFix, Person: "wendeline",
-		Reason: "wendeline says so"}); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(p.Problems.Set(t.Context(), crash.Mark{Bucket: ids[0], Kind: crash.MarkWontFix, Person: "wendeline",
+		Reason: "wendeline says so"}))(t)
 	reader, visitor := p.As(t, crash.RoleViewer), p.Visitor(t)
 	requests := publicRequests(p, ids, signatures)
 	asked := map[string]bool{}
@@ -221,10 +217,7 @@ func TestPrivatePlaces(t *testing.T) {
 	address := dbtest.URL(t)
 	p := handlertest.NewPagesIn(t, handlertest.Options{Store: dbtest.Open(t, address), Disconnected: true})
 	alpha := newRightsPackage(t, p, address, "alpha", "1")
-	text, err := os.ReadFile("../docs/privacy.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := dbtest.Must(os.ReadFile("../docs/privacy.md"))(t)
 	routes, tests, listed := map[string]bool{}, testNames(t), map[string]bool{}
 	for _, route := range p.Routes(t) {
 		routes[route] = true
@@ -360,10 +353,8 @@ func TestPagesFollow(t *testing.T) {
 			p.Several(2, crashtest.Native)
 		}
 	}
-	if _, err := p.Bugs.LinkBug(t.Context(), id, crash.Bug{Number: 4711, Title: "It fell over",
-		URL: "https://bugs.example/4711", By: "ada"}); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(p.Bugs.LinkBug(t.Context(), id, crash.Bug{Number: 4711, Title: "It fell over",
+		URL: "https://bugs.example/4711", By: "ada"}))(t)
 	for _, path := range []string{"/", id.Path()} {
 		for _, c := range clients {
 			if a := c.Get(path).Want(http.StatusOK); !strings.Contains(a.Body, "bugs.example/4711\"") {
@@ -372,9 +363,7 @@ func TestPagesFollow(t *testing.T) {
 		}
 	}
 	clients[0].Get("/?state=none").WantNone("#problems tbody tr")
-	if err := p.Bugs.UnlinkBug(t.Context(), id, 4711, "ada"); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, p.Bugs.UnlinkBug(t.Context(), id, 4711, "ada"))
 	if a := clients[0].Get(id.Path()).Want(http.StatusOK); strings.Contains(a.Body, "bugs.example/4711\"") {
 		t.Error("got a page with the bug, want it gone at once")
 	}
@@ -389,34 +378,19 @@ func TestCachedPagesAsSent(t *testing.T) {
 	body := map[string]string{}
 	for accept, want := range map[string]string{"gzip, br": "gzip", "gzip;q=0": "", "identity": "",
 		"br;q=1, *;q=0.1": "gzip", "*, gzip;q=0": "", "GZIP; q=0.5": "gzip"} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.URL+"/", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := dbtest.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, p.URL+"/", nil))(t)
 		req.Header.Set("Accept-Encoding", accept)
-		resp, err := http.DefaultTransport.RoundTrip(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := resp.Header.Get("Content-Encoding"); got != want {
-			t.Errorf("%s: got %q, want %q", accept, got, want)
-		}
+		resp := dbtest.Must(http.DefaultTransport.RoundTrip(req))(t)
+		checktest.Equal(t, accept, resp.Header.Get("Content-Encoding"), want)
 		var plain io.Reader = resp.Body
 		if want == "gzip" {
-			if plain, err = gzip.NewReader(resp.Body); err != nil {
-				t.Fatal(err)
-			}
+			plain = dbtest.Must(gzip.NewReader(resp.Body))(t)
 		}
-		read, err := io.ReadAll(plain)
-		if err != nil {
-			t.Fatal(err)
-		}
+		read := dbtest.Must(io.ReadAll(plain))(t)
 		_ = resp.Body.Close()
 		body[string(read)] = accept
 	}
-	if len(body) != 1 {
-		t.Errorf("got %d different pages, want one", len(body))
-	}
+	checktest.Equal(t, "different pages", len(body), 1)
 	visitor := p.Visitor(t)
 	for range 2 {
 		visitor.Get("/search?q="+handlertest.BucketOf(t, crashtest.Native()).String()).WantRedirect(http.StatusSeeOther,
@@ -457,9 +431,7 @@ func TestUnknownParameters(t *testing.T) {
 				t.Errorf("%s with %s: got another page", path, more)
 			}
 		}
-		if after := cachedPages(t, p); after != pages {
-			t.Errorf("%s: got %d cached pages after unknown parameters, want still %d", path, after, pages)
-		}
+		checktest.Equal(t, fmt.Sprintf("%s: cached pages after unknown parameters", path), cachedPages(t, p), pages)
 	}
 	// Known parameters, and different spellings of the same values.
 	pages := cachedPages(t, p)
@@ -503,10 +475,7 @@ func cachedPages(t *testing.T, p *handlertest.Pages) int {
 // cached returns a metric of a cache.
 func cached(t *testing.T, p *handlertest.Pages, metric, cache string) int {
 	t.Helper()
-	families, err := p.Metrics.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := dbtest.Must(p.Metrics.Gather())(t)
 	for _, family := range families {
 		for _, m := range family.GetMetric() {
 			if family.GetName() == metric && m.GetLabel()[0].GetValue() == cache {
@@ -538,25 +507,18 @@ func TestPollChangesNothing(t *testing.T) {
 	p := handlertest.NewPages(t)
 	p.Several(3, crashtest.Native)
 	id := handlertest.BucketOf(t, crashtest.Native())
-	if _, err := p.Bugs.LinkBug(t.Context(), id, crash.Bug{Number: 4711, Title: "It fell over",
-		URL: "https://bugs.example/4711", By: "ada"}); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(p.Bugs.LinkBug(t.Context(), id, crash.Bug{Number: 4711, Title: "It fell over",
+		URL: "https://bugs.example/4711", By: "ada"}))(t)
 	reading := crash.BugReading{Number: 4711, Title: "It fell over",
 		Tasks: []crash.BugTask{{Target: "/ubuntu/+source/tidewatch", Name: "tidewatch (Ubuntu)", Status: "New"}}}
 	poll := func() {
 		t.Helper()
-		if err := p.Bugs.SaveBugReading(t.Context(), reading, "", 0); err != nil {
-			t.Fatal(err)
-		}
+		checktest.NoError(t, p.Bugs.SaveBugReading(t.Context(), reading, "", 0))
 	}
 	poll()
 	for _, path := range []string{"/", id.Path(), "/problems.json", "/problems.atom"} {
 		first := p.Visitor(t).Get(path).Want(http.StatusOK)
-		before, err := p.Store.Revision(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := dbtest.Must(p.Store.Revision(t.Context()))(t)
 		poll()
 		same := p.Visitor(t).Get(path, handlertest.Header{Name: "If-None-Match", Value: first.Header.Get("ETag")})
 		if after, err := p.Store.Revision(t.Context()); err != nil || after != before ||

@@ -20,6 +20,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/audit"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
 	"mishap/db/dbtest"
@@ -74,10 +75,7 @@ func TestHead(t *testing.T) {
 	b := site.Save(t, crashtest.Native())
 	for path, want := range map[string]int{"/": 200, b.ID.Path(): 200, "/login": 200, "/healthz": 200,
 		"/no-such-page": 404, "/admin/tracker": 303} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodHead, site.URL+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := dbtest.Must(http.NewRequestWithContext(t.Context(), http.MethodHead, site.URL+path, nil))(t)
 		if a := site.Visitor(t).Do(req).Want(want); a.Body != "" {
 			t.Errorf("HEAD %s: got a body of %d bytes, want none", path, len(a.Body))
 		}
@@ -97,9 +95,7 @@ func TestHeaders(t *testing.T) {
 			"X-Frame-Options":        "DENY",
 			"Referrer-Policy":        "same-origin",
 		} {
-			if got := a.Header.Get(name); got != want {
-				t.Errorf("%s: %s: got %q, want %q", path, name, got, want)
-			}
+			checktest.Equal(t, fmt.Sprintf("%s: %s", path, name), a.Header.Get(name), want)
 		}
 		if a.Header.Get("Permissions-Policy") == "" {
 			t.Errorf("%s: got no Permissions-Policy, want one", path)
@@ -127,10 +123,7 @@ func TestCompression(t *testing.T) {
 	if got := a.Header.Get("Content-Encoding"); got != "gzip" {
 		t.Fatalf("Content-Encoding: got %q, want gzip", got)
 	}
-	zr, err := gzip.NewReader(strings.NewReader(a.Body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	zr := dbtest.Must(gzip.NewReader(strings.NewReader(a.Body)))(t)
 	page, err := io.ReadAll(zr)
 	if err != nil || !strings.Contains(string(page), "</html>") {
 		t.Errorf("got %d bytes, %v, want a whole page", len(page), err)
@@ -256,9 +249,7 @@ func TestBugOfProblem(t *testing.T) {
 	for path, selector := range map[string]string{"/": "tbody td.bug a", handlertest.BucketOf(t, report).
 		Path(): "#bugs a.bug-link"} {
 		a := c.Get(path).Want(http.StatusOK).WantText(selector, filed.Report)
-		if got := a.Attr(selector, "href"); got != filed.URL {
-			t.Errorf("%s: link to the bug: got %q, want %q", path, got, filed.URL)
-		}
+		checktest.Equal(t, fmt.Sprintf("%s: link to the bug", path), a.Attr(selector, "href"), filed.URL)
 	}
 }
 
@@ -284,9 +275,7 @@ func TestAPIPage(t *testing.T) {
 	for name := range index {
 		page.WantText(`[id="`+name+`"] h2`, name)
 	}
-	if got := page.HTML().Find("main section").Length(); got != len(index) {
-		t.Errorf("got %d sections, want %d", got, len(index))
-	}
+	checktest.Equal(t, "sections", page.HTML().Find("main section").Length(), len(index))
 	for _, a := range page.HTML().Find("main section > p > a").EachIter() {
 		switch got := c.Get(a.AttrOr("href", "")); got.Status {
 		case http.StatusOK, http.StatusNotFound, http.StatusUnauthorized: // the database is empty, and nobody is signed in
@@ -508,13 +497,9 @@ func (tt csrfCase) body(t *testing.T, fill func(string) string) (io.Reader, stri
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
 	for name := range form {
-		if err := w.WriteField(name, form.Get(name)); err != nil {
-			t.Fatal(err)
-		}
+		checktest.NoError(t, w.WriteField(name, form.Get(name)))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, w.Close())
 	return &b, w.FormDataContentType()
 }
 
@@ -590,9 +575,7 @@ func newRightsPackage(t *testing.T, p *handlertest.Pages, url, source, candidate
 	if b.SourcePackage != source {
 		t.Fatalf("got a problem of %q, want of %q", b.SourcePackage, source)
 	}
-	if _, err := p.People.AddNote(t.Context(), b.ID, "note", "author"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(p.People.AddNote(t.Context(), b.ID, "note", "author"))(t)
 	notes, err := p.People.Notes(t.Context(), b.ID)
 	if err != nil || len(notes) != 1 {
 		t.Fatalf("got notes %v, %v, want one", notes, err)
@@ -675,15 +658,10 @@ func TestRights(t *testing.T) {
 			dbtest.AddUserWithoutPrivate(t, p.Store, role.name, role.role, handlertest.Password)
 			for _, g := range role.grants {
 				g.Source, g.Group = crash.SourceAccount, role.name
-				if err := p.People.Grant(t.Context(), "", g); err != nil {
-					t.Fatal(err)
-				}
+				checktest.NoError(t, p.People.Grant(t.Context(), "", g))
 			}
 			client.SignIn(role.name, handlertest.Password).Want(http.StatusSeeOther)
-			var err error
-			if u, err = p.People.ByName(t.Context(), role.name); err != nil {
-				t.Fatal(err)
-			}
+			u = dbtest.Must(p.People.ByName(t.Context(), role.name))(t)
 		}
 		for _, c := range rightsCases {
 			for i, of := range packages {
@@ -757,10 +735,8 @@ func TestRightsOnSomeRows(t *testing.T) {
 	both := newRightsPackage(t, p, address, "alpha", "1").fill.Replace("{problem}") + "." +
 		newRightsPackage(t, p, address, "beta", "2").fill.Replace("{problem}")
 	dbtest.AddUserWithoutPrivate(t, p.Store, "kim", crash.RoleViewer, handlertest.Password)
-	if err := p.People.Grant(t.Context(), "", crash.Grant{Source: crash.SourceAccount, Group: "kim",
-		Role: crash.RoleTriager, Scope: crash.GrantScope{Kind: crash.GrantPackage, Name: "alpha"}}); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, p.People.Grant(t.Context(), "", crash.Grant{Source: crash.SourceAccount, Group: "kim",
+		Role: crash.RoleTriager, Scope: crash.GrantScope{Kind: crash.GrantPackage, Name: "alpha"}}))
 	c := p.Visitor(t)
 	c.SignIn("kim", handlertest.Password).Want(http.StatusSeeOther)
 	ids := strings.Split(both, ".")
@@ -778,10 +754,7 @@ func TestRightsOnSomeRows(t *testing.T) {
 	c.Get("/problems/create?problems="+both).Want(http.StatusOK).WantText("#main", "role triager for this package")
 	c.Get("/candidates").Want(http.StatusOK).WantText("#main", "Only triagers of beta can decide about it.")
 	for i, id := range ids {
-		parsed, err := crash.ParseBucketID(id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		parsed := dbtest.Must(crash.ParseBucketID(id))(t)
 		linked, err := p.Bugs.BucketBugs(t.Context(), parsed)
 		if err != nil || (len(linked) == 1) != (i == 0) {
 			t.Errorf("problem %d: got bugs %v, %v, want the bug at the first problem only", i, linked, err)

@@ -61,9 +61,7 @@ func TestSecretsInEveryOutput(t *testing.T) {
 			accept(crashtest.Recoverable(set("DuplicateSignature", name+":"+s.Text), set("DialogBody", s.Text))),
 			accept(crashtest.Native(set("ExecutablePath", name), set("Title", "harbor: "+s.Text))))
 	}
-	if err := p.Store.WaitCounted(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, p.Store.WaitCounted(t.Context()))
 	visitor := p.Visitor(t)
 	paths := []string{"/?period=year", "/problems.json?period=year", "/problems.csv?period=year",
 		"/problems.atom?period=year", "/search?q=harbor", "/search.json?q=harbor", "/search.csv?q=reefd",
@@ -77,13 +75,11 @@ func TestSecretsInEveryOutput(t *testing.T) {
 			"/api/1.0/bucket/" + id.String() + "/"}, 2, i)...) {
 			wantNoSecret(t, path, visitor.Get(path).Want(http.StatusOK).Body, s)
 		}
-		if err := p.Store.InTx(t.Context(), func(tx pgx.Tx) error {
+		checktest.NoError(t, p.Store.InTx(t.Context(), func(tx pgx.Tx) error {
 			e, err := p.Store.LockProblem(t.Context(), tx, id)
 			wantNoSecret(t, "an event", fmt.Sprint(e), s)
 			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	for _, path := range paths {
 		body := visitor.Get(path).Want(http.StatusOK).Body
@@ -143,15 +139,13 @@ func TestHiddenCharacters(t *testing.T) {
 			}
 		}
 	}
-	if err := p.Store.InTx(t.Context(), func(tx pgx.Tx) error {
+	checktest.NoError(t, p.Store.InTx(t.Context(), func(tx pgx.Tx) error {
 		e, err := p.Store.LockProblem(t.Context(), tx, b.ID)
 		if strings.ContainsAny(e.Title, hidden+"\x1b") {
 			t.Errorf("got an event with the title %q", e.Title)
 		}
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	admin.PostJSON(handlertest.CreatePath, map[string]string{"signature": b.Signature}).Want(http.StatusCreated)
 	if got := p.Tracker.Bugs()[0].Title; strings.ContainsAny(got, hidden+"\x1b") {
 		t.Errorf("got a bug with the title %q", got)
@@ -392,9 +386,7 @@ func TestCrashFileByToken(t *testing.T) {
 	token := func(scopes ...crash.Scope) handlertest.Header {
 		user := p.AddUser(t, crash.RoleTriager)
 		secret, _, err := p.People.AddToken(t.Context(), user, "test", scopes, time.Now().AddDate(0, 0, 10))
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.NoError(t, err)
 		return handlertest.Header{Name: "Authorization", Value: "Bearer " + secret}
 	}
 	anything := handlertest.Header{Name: "Accept", Value: "*/*"}
@@ -426,9 +418,8 @@ func TestMentionsInBrowser(t *testing.T) {
 	const list, options, note = ".mentions", `.mentions [role="option"]`, "#new-note"
 	value := func(want string) {
 		t.Helper()
-		if got := handlertest.Eval[string](ctx, t, `document.querySelector("#new-note").value`); got != want {
-			t.Errorf("the note is %q, want %q", got, want)
-		}
+		checktest.Equal(t, "the note ", handlertest.Eval[string](ctx, t, `document.querySelector("#new-note").value`),
+			want)
 	}
 	selected := func(name string) chromedp.Action[chromedp.Void] {
 		return handlertest.Until(fmt.Sprintf(`(() => {

@@ -20,6 +20,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/audit"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
@@ -56,18 +57,12 @@ func TestWalkThroughChosenReports(t *testing.T) {
 	chosen := id.Path() + "?release=Ubuntu+22.04"
 	list := c.Get(chosen).Want(http.StatusOK)
 	seen := walk(t, c, list.Attr("#reports tbody tr:first-child a[href^='/oops/']", "href"), ".report-facts code")
-	if len(seen) != 3 {
-		t.Errorf("got %d reports by next links, want 3", len(seen))
-	}
+	checktest.Equal(t, "reports by next links", len(seen), 3)
 	a := c.Get(list.Attr("#reports tbody tr:nth-child(2) a[href^='/oops/']", "href"))
 	a.WantText(".pager", "reports of this problem (Ubuntu 22.04)")
-	if got := a.Attr(".pager-list a", "href"); got != chosen {
-		t.Errorf("link to the list: got %q, want %q", got, chosen)
-	}
+	checktest.Equal(t, "link to the list", a.Attr(".pager-list a", "href"), chosen)
 	back := strings.ReplaceAll(c.Get(a.Attr(".pager a[rel=prev]", "href")).Text(".report-facts code"), " ", "")
-	if back != seen[0] {
-		t.Errorf("back from the second: got %s, want %s", back, seen[0])
-	}
+	checktest.Equal(t, "back from the second", back, seen[0])
 	newest := c.Get(id.Path()).Attr("#reports tbody tr:first-child a[href^='/oops/']", "href")
 	if all := walk(t, c, newest, ".report-facts code"); len(all) != 7 {
 		t.Errorf("without a choice: got %d reports by next links, want 7", len(all))
@@ -237,10 +232,7 @@ func (s stepSite) request(t *testing.T, step changeStep) (path string, form url.
 	own := strings.NewReplacer("{other}", handlertest.BucketOf(t, crashtest.Python()).String(), "{problem_url}",
 		"%7Bproblem_url%7D",
 		"{password}", url.QueryEscape(handlertest.Password))
-	form, err := url.ParseQuery(s.fill.Replace(own.Replace(step.form)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	form = dbtest.Must(url.ParseQuery(s.fill.Replace(own.Replace(step.form))))(t)
 	return s.fill.Replace(own.Replace(step.path)), form
 }
 
@@ -311,7 +303,7 @@ func TestActionsHaveValues(t *testing.T) {
 func testNames(t *testing.T) map[string]bool {
 	t.Helper()
 	names, root := map[string]bool{}, os.DirFS("..")
-	err := fs.WalkDir(root, ".", func(file string, _ fs.DirEntry, err error) error {
+	checktest.NoError(t, fs.WalkDir(root, ".", func(file string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(file, "_test.go") {
 			return err
 		}
@@ -323,10 +315,7 @@ func testNames(t *testing.T) map[string]bool {
 			}
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return names
 }
 
@@ -342,14 +331,9 @@ const sqlLockTables = `
 // lockTables blocks every read of reports and problems until the caller calls unlock.
 func lockTables(t *testing.T, url string) (unlock func()) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := dbtest.Must(pgx.Connect(t.Context(), url))(t)
 	for _, sql := range []string{"begin", sqlLockTables} {
-		if _, err := conn.Exec(t.Context(), sql); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(conn.Exec(t.Context(), sql))(t)
 	}
 	return func() { _ = conn.Close(context.WithoutCancel(t.Context())) }
 }

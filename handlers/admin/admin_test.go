@@ -8,8 +8,10 @@ import (
 	"testing"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/db"
+	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 )
 
@@ -30,9 +32,7 @@ func TestHealth(t *testing.T) {
 	}
 	admin.Get("/admin").Want(http.StatusOK).WantText("main", problem.Problem).WantText("main",
 		problem.Detail).WantText(".state-error", "Failure").WantText("main", "repair the relation")
-	if got := admin.Get("/admin").Attr(".health a", "href"); got != problem.Link {
-		t.Errorf("link: got %q, want %q", got, problem.Link)
-	}
+	checktest.Equal(t, "link", admin.Get("/admin").Attr(".health a", "href"), problem.Link)
 	problem.Warning = true
 	admin.Get("/admin").Want(http.StatusOK).WantText(".state-warn", "Warning").WantNone(".state-error")
 }
@@ -43,10 +43,7 @@ func TestAuditReads(t *testing.T) {
 	p := handlertest.NewPagesIn(t, handlertest.Options{})
 	id := p.Accept("machine-1", crashtest.Native())
 	other := p.Accept("machine-2", crashtest.Native())
-	rows, err := p.Store.Report(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := dbtest.Must(p.Store.Report(t.Context(), id))(t)
 	problem, report := rows.Bucket.Path(), "/oops/"+id.String()
 	viewer, admin := p.As(t, crash.RoleViewer), p.As(t, crash.RoleAdmin)
 	for range 2 {
@@ -120,13 +117,9 @@ func TestAuditPage(t *testing.T) {
 		WantText("tbody tr:first-child th + td", "ada-admin").WantText("tbody tr:first-child", "oidc <staff>").
 		WantText("tbody tr:first-child", "Gave a role to a group")
 	page := admin.Get("/admin/audit?object=" + b.ID.String()).Want(http.StatusOK).WantNone("tbody tr:nth-child(2)")
-	if got := page.Attr("tbody a", "href"); got != b.ID.Path() {
-		t.Errorf("got a link to %q, want the problem", got)
-	}
+	checktest.Equal(t, "link to", page.Attr("tbody a", "href"), b.ID.Path())
 	for range 60 {
-		if err := site.Store.AuditAlone(t.Context(), auditEvent()); err != nil {
-			t.Fatal(err)
-		}
+		checktest.NoError(t, site.Store.AuditAlone(t.Context(), auditEvent()))
 	}
 	first := admin.Get("/admin/audit?action=regroup.start").WantNone("tbody tr:nth-child(51)")
 	second := admin.Get(first.Attr(".paging a", "href")).Want(http.StatusOK).WantNone("tbody tr:nth-child(11)").

@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/privacy"
 	"mishap/crash/symbols/debuginfo"
+	"mishap/db/dbtest"
 	"mishap/db/symbols"
 	"mishap/db/upkeep"
 	"mishap/handlers/handlertest"
@@ -52,10 +54,7 @@ func TestFieldsByReader(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			table, err := privacy.Parse(changes, privacy.Unlisted.String())
-			if err != nil {
-				t.Fatal(err)
-			}
+			table := dbtest.Must(privacy.Parse(changes, privacy.Unlisted.String()))(t)
 			site := handlertest.New(t, handlertest.Options{Privacy: table})
 			report, values := marked()
 			b := site.Save(t, report) // the configuration is younger than the report
@@ -107,10 +106,7 @@ func TestFieldsByReader(t *testing.T) {
 
 func TestPrivacyPage(t *testing.T) {
 	t.Parallel()
-	table, err := privacy.Parse("JournalErrors=secret Acme*=private", "restricted")
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := dbtest.Must(privacy.Parse("JournalErrors=secret Acme*=private", "restricted"))(t)
 	site := handlertest.New(t, handlertest.Options{Privacy: table})
 	b := site.Save(t, crashtest.Native(crashtest.Set("JournalErrors", "a secret line"), crashtest.Set("AcmeNote", "note")))
 	c := site.As(t, crash.RoleAdmin)
@@ -118,22 +114,16 @@ func TestPrivacyPage(t *testing.T) {
 		WantText("#changes + ul", "JournalErrors: secret instead of private").
 		WantText("#changes + ul", "Acme*: private instead of restricted").
 		WantText(".retention-table", "private_keep_days").WantText("main", "No problem is held.")
-	if got, want := page.HTML().Find(".field-table tbody tr").Length(), len(table.Rows()); got != want {
-		t.Errorf("got %d rows, want %d", got, want)
-	}
+	checktest.Equal(t, "rows", page.HTML().Find(".field-table tbody tr").Length(), len(table.Rows()))
 	c.Post(layout.PathPrivacy+"/check", nil).WantRedirect(http.StatusSeeOther, layout.PathPrivacy)
 	c.Post(layout.PathPrivacy+"/check", nil).Want(http.StatusConflict).WantText("[role=alert]", "has not ended yet")
 	store := upkeep.NewRetention(site.Store, table)
-	if err := store.Continue(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, store.Continue(t.Context()))
 	c.Part(layout.PathPrivacy).Want(http.StatusOK).WantNone("main").
 		WantText("#privacy-runs", "Of 1 report, 1 has secret fields and 1 has private fields.").
 		WantText("#found-secret", "JournalErrors 1")
 	c.Post(layout.PathPrivacy+"/apply", nil).WantRedirect(http.StatusSeeOther, layout.PathPrivacy)
-	if err := store.Continue(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, store.Continue(t.Context()))
 	c.Get(layout.PathPrivacy).WantText("#privacy-runs", "Removed secret fields from 1 of 1 reports.")
 	c.Get("/oops/"+site.Value(t, "select id from reports")).WantText("#fields-system", "names of secret fields, which "+
 		"mishap does not store")
@@ -154,9 +144,7 @@ func TestExpiredCounts(t *testing.T) {
 	c.Get("/api/1.0/most-common-problems/?period=" + old).Want(http.StatusOK)
 	c.Get("/api/1.0/retracers-results/" + old + "/").Want(http.StatusOK)
 
-	if _, err := upkeep.NewRetention(site.Store, nil).ExpireCounts(t.Context(), 2); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(upkeep.NewRetention(site.Store, nil).ExpireCounts(t.Context(), 2))(t)
 	from := upkeep.CountsFrom(time.Now(), 2)
 	c.Get(layout.PathPrivacy).WantText("main", "Daily counts before "+from.Format(time.DateOnly)+" have expired")
 	for _, path := range []string{"/api/1.0/most-common-problems/?period=" + old,
@@ -198,9 +186,7 @@ func TestHold(t *testing.T) {
 			Held bool `json:"held"`
 		}
 		body := client.Get("/api/1.0/problem-status/" + b.ID.String() + "/").Body
-		if err := json.Unmarshal([]byte(body), &answer); err != nil {
-			t.Fatal(err)
-		}
+		checktest.NoError(t, json.Unmarshal([]byte(body), &answer))
 		return answer.Held
 	}
 	if !status(c) || status(site.Visitor(t)) {
@@ -243,9 +229,7 @@ func TestErasePage(t *testing.T) {
 	c.Post(problemsview.ErasePath(system), confirm).WantRedirect(http.StatusSeeOther, layout.PathErasures)
 	c.Get(layout.PathErasures).WantText("tbody tr", "running").WantText("tbody tr", "nothing.")
 	c.Get(problemsview.ErasePath(system)).WantText("main", "is being erased").WantNone("form#erase")
-	if err := upkeep.NewErasing(site.Store).Continue(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, upkeep.NewErasing(site.Store).Continue(t.Context(), nil))
 	list := c.Get(layout.PathErasures).WantText("tbody tr", "1 report;")
 	if strings.Contains(list.Body, string(system)) {
 		t.Error("the receipt contains the machine")
@@ -273,23 +257,18 @@ func TestRegroupPage(t *testing.T) {
 		WantText("#regroup-run form button", "Stop")
 	c.Post(layout.PathRegroup+"/apply", nil).WantRedirect(http.StatusSeeOther, layout.PathRegroup)
 	c.Get(layout.PathRegroup).WantText(".flash-error", "already being regrouped")
-	run, err := site.Decisions.RunningRegroup(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := dbtest.Must(site.Decisions.RunningRegroup(t.Context()))(t)
 	// These rules move every report.
 	rules := crash.GroupingRules{Version: run.Rules, Group: func(crash.Fields) crash.Grouping {
 		return crash.Grouping{Signature: "all <of> them", Rule: crash.RuleStacktrace}
 	}}
-	if run, err = site.Decisions.WorkRegroup(t.Context(), run.ID, rules, nil); err != nil ||
+	if run, err := site.Decisions.WorkRegroup(t.Context(), run.ID, rules, nil); err != nil ||
 		run.State != crash.RegroupDone || run.Moved != 0 {
 		t.Fatalf("dry run of the same version: got %+v, %v, want nothing to move", run, err)
 	}
 	rules.Version++
-	if run, err = site.Decisions.StartRegroup(t.Context(), rules.Version, false, "ada"); err != nil {
-		t.Fatal(err)
-	}
-	if run, err = site.Decisions.WorkRegroup(t.Context(), run.ID, rules, nil); err != nil || run.Moved != 1 {
+	run = dbtest.Must(site.Decisions.StartRegroup(t.Context(), rules.Version, false, "ada"))(t)
+	if run, err := site.Decisions.WorkRegroup(t.Context(), run.ID, rules, nil); err != nil || run.Moved != 1 {
 		t.Fatalf("run: got %+v, %v, want one report moved", run, err)
 	}
 	c.Get(layout.PathRegroup).WantText("#regroup-run", "1 moved; done").WantText("#regroup-run",
@@ -324,10 +303,8 @@ func coreArrives(t *testing.T, site *handlertest.Site, store *symbols.Store, r c
 	if err != nil || !wanted {
 		t.Fatalf("ask for a core: got %v, %v", wanted, err)
 	}
-	if _, err := store.CoreReceived(t.Context(), crash.ReceivedCore{Report: rows[0].ID, Architecture: "amd64",
-		Store: "s", Bytes: 1}); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(store.CoreReceived(t.Context(), crash.ReceivedCore{Report: rows[0].ID, Architecture: "amd64",
+		Store: "s", Bytes: 1}))(t)
 	return b, rows[0].ID
 }
 
@@ -338,9 +315,7 @@ func endJob(t *testing.T, store *symbols.Store, o crash.SymbolOutcome) {
 	if err != nil || !ok {
 		t.Fatalf("claim: got %v, %v; want a job", ok, err)
 	}
-	if err := store.FinishJob(t.Context(), claim, o); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, store.FinishJob(t.Context(), claim, o))
 }
 
 // TestSymbolsForAdmins checks the page about symbols, its files and its list in the API.
@@ -355,9 +330,7 @@ func TestSymbolsForAdmins(t *testing.T) {
 
 	for _, w := range []crash.SymbolWorker{{Store: "s", Problem: "gdb is <not> installed."},
 		{Store: "s", Architectures: []string{"amd64", "i386"}}} {
-		if err := store.WorkerSeen(t.Context(), w); err != nil {
-			t.Fatal(err)
-		}
+		checktest.NoError(t, store.WorkerSeen(t.Context(), w))
 		admin.Get(layout.PathSymbols).WantText(".symbol-instances", w.Problem)
 	}
 	admin.Get(layout.PathSymbols).WantText(".symbol-instances", "symbolises amd64, i386")
@@ -388,29 +361,22 @@ func TestSymbolsForAdmins(t *testing.T) {
 		WantText(".paging", "1–25 of 31").WantText(".filing-states", "waiting 1").WantText(".filing-states", "failed 1").
 		WantText(".symbol-queue tbody tr", "queued").WantNone(".symbol-queue tbody tr:nth-child(2)").
 		WantText("main", "Oldest queued job: created")
-	if got := page.Attr(".symbol-queue th a", "href"); got != queued.ID.Path() {
-		t.Errorf("got a link to %s, want %s", got, queued.ID.Path())
-	}
-	if got := page.Attr(".symbol-queue td a", "href"); got != "/oops/"+report.String() {
-		t.Errorf("got a link to %s, want the report", got)
-	}
+	checktest.Equal(t, "link to", page.Attr(".symbol-queue th a", "href"), queued.ID.Path())
+	checktest.Equal(t, "link to", page.Attr(".symbol-queue td a", "href"), "/oops/"+report.String())
 	next := page.Attr(".paging a[rel=next]", "href")
 	admin.Get(next).WantText(".paging", "26–31 of 31").WantNone(".paging a[rel=next]").WantText(".paging a[rel=prev]",
 		"More reports")
 	admin.Get(layout.PathSymbols+"?missing=100").WantText(".empty", "Nothing else is missing")
 	admin.Get(layout.PathSymbols+"?state=failed").WantText(".symbol-queue", "It is not a core.").
 		WantText(".filing-states [aria-current]", "failed")
-	if got := admin.Get(layout.PathSymbols+"?state=failed").Attr(".symbol-queue th a", "href"); got != failed.ID.Path() {
-		t.Errorf("got a link to %s, want %s", got, failed.ID.Path())
-	}
+	checktest.Equal(t, "link to", admin.Get(layout.PathSymbols+"?state=failed").Attr(".symbol-queue th a", "href"),
+		failed.ID.Path())
 	admin.Get(layout.PathSymbols+"?state=waiting").WantText(".symbol-queue", "Files are <missing>. The next try is")
 	admin.Get(layout.PathSymbols+"?state=done").WantText(".empty", "No report is in this state")
 	for _, query := range []string{"state=none", "missing=-1", "queue=x", "missing=99999999999999999999"} {
 		admin.Get(layout.PathSymbols + "?" + query).Want(http.StatusBadRequest)
 	}
-	if waiting.Reports != 1 {
-		t.Errorf("got %d reports, want 1", waiting.Reports)
-	}
+	checktest.Equal(t, "reports", waiting.Reports, 1)
 
 	rows := handlertest.CSVOf(t, admin.Get(layout.PathSymbols+".csv").Want(http.StatusOK))
 	if len(rows) != 31 || rows[0]["path"] != path || rows[0]["reports"] != "1" || rows[0]["kind"] != "executable" ||
@@ -474,9 +440,7 @@ func TestAskForCore(t *testing.T) {
 	seen := func(w crash.SymbolWorker) {
 		t.Helper()
 		w.Store = "s"
-		if err := store.WorkerSeen(t.Context(), w); err != nil {
-			t.Fatal(err)
-		}
+		checktest.NoError(t, store.WorkerSeen(t.Context(), w))
 	}
 	seen(crash.SymbolWorker{Problem: "gdb is not installed."})
 	refused("No instance can symbolise core dumps")
@@ -536,12 +500,8 @@ func TestAdviceAboutSymbols(t *testing.T) {
 		Modules: []crash.SymbolModule{{Path: "/usr/lib/libtide.so.1", BuildID: "ab12", Frames: 1, Executable: lost}}}
 	endJob(t, store, outcome)
 	says("waiting", "Wait for names: symbols of libtide.so.1 are missing.")
-	if got := admin.Get(page).Attr(".status .advice a", "href"); got != "/admin/symbols" {
-		t.Errorf("got a link to %q, want /admin/symbols", got)
-	}
-	if got := admin.Get(page+"/review").Attr(".advice a", "href"); got != "/admin/symbols" {
-		t.Errorf("review: got a link to %q, want /admin/symbols", got)
-	}
+	checktest.Equal(t, "link to", admin.Get(page).Attr(".status .advice a", "href"), "/admin/symbols")
+	checktest.Equal(t, "review: link to", admin.Get(page+"/review").Attr(".advice a", "href"), "/admin/symbols")
 	again := func() {
 		t.Helper()
 		triager.Post("/oops/"+id.String()+"/symbolise", nil).Want(http.StatusSeeOther)

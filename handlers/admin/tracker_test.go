@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
@@ -48,9 +48,7 @@ func TestConnectTracker(t *testing.T) {
 
 	page := c.Get(handlertest.TrackerPath).Want(http.StatusOK).WantText("main", "Not connected").WantText("main",
 		"./setup-oauth-token.sh").WantNone("#authorize")
-	if got := page.Attr("form[action='/admin/tracker/request-token']", "method"); got != "post" {
-		t.Errorf("method: got %q, want post", got)
-	}
+	checktest.Equal(t, "method", page.Attr("form[action='/admin/tracker/request-token']", "method"), "post")
 	key := connect(t, c)
 	early := c.Post(handlertest.TrackerPath+"/access-token", nil).Want(http.StatusConflict).WantText("#tracker-problem",
 		"mishap has not been authorised")
@@ -80,9 +78,7 @@ func TestConnectTracker(t *testing.T) {
 		t.Fatal(err)
 	}
 	for site.Bucket(t, b.ID).Bug.Number == 0 {
-		if err := site.Filer.Work(t.Context(), site.Bucket(t, b.ID).Filing.ID); err != nil {
-			t.Fatal(err)
-		}
+		checktest.NoError(t, site.Filer.Work(t.Context(), site.Bucket(t, b.ID).Filing.ID))
 	}
 	c.Post(handlertest.TrackerPath+"/access-token", nil).Want(http.StatusConflict).WantText("#tracker-problem",
 		"Start over")
@@ -197,12 +193,8 @@ func TestConnectTrackerFileNotWritten(t *testing.T) {
 	}
 	lines := c.Post(handlertest.TrackerPath+"/show-token", nil).Want(http.StatusOK)
 	want := "tracker_oauth_token = \"" + got[0].Token + "\"\ntracker_oauth_secret = \"" + string(got[0].Secret) + "\"\n"
-	if diff := cmp.Diff(want, lines.HTML().Find("#config-lines").Text()); diff != "" {
-		t.Errorf("lines (-want +got):\n%s", diff)
-	}
-	if cache := lines.Header.Get("Cache-Control"); cache != "no-store" {
-		t.Errorf("Cache-Control: got %q, want no-store", cache)
-	}
+	checktest.Diff(t, "lines", lines.HTML().Find("#config-lines").Text(), want)
+	checktest.Equal(t, "Cache-Control", lines.Header.Get("Cache-Control"), "no-store")
 	other.Get(handlertest.TrackerPath).WantNone("#config-lines")
 	if a := other.Post(handlertest.TrackerPath+"/show-token", nil).Want(http.StatusConflict); strings.Contains(a.Body,
 		string(got[0].Secret)) {
@@ -237,16 +229,11 @@ func TestRequestTokenIsSealed(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{Disconnected: true, Store: dbtest.Open(t, url)})
 	c := site.As(t, crash.RoleAdmin)
 	key := connect(t, c)
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := dbtest.Must(pgx.Connect(t.Context(), url))(t)
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
 	var data string
-	if err := conn.QueryRow(t.Context(),
-		`select convert_from(data, 'UTF8') from sessions where data like '%tracker_request_key%'`).Scan(&data); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, conn.QueryRow(t.Context(),
+		`select convert_from(data, 'UTF8') from sessions where data like '%tracker_request_key%'`).Scan(&data))
 	found := regexp.MustCompile(`"tracker_request_secret":"([^"]+)"`).FindStringSubmatch(data)
 	if found == nil {
 		t.Fatalf("got the session %s, want a sealed secret in it", data)
@@ -283,9 +270,7 @@ func TestTemplates(t *testing.T) {
 	for name, headers := range map[string][]handlertest.Header{"page": nil, "part": handlertest.AsPart} {
 		preview := c.Post(handlertest.TemplatesPath, handlertest.With(mine, "do", "preview"), headers...).Want(http.StatusOK)
 		want := "Hello /usr/bin/tidewatch <b>\n\n" + site.URL + b.ID.Path() + "\n"
-		if got := preview.HTML().Find(".tracker-text").Text(); got != want {
-			t.Errorf("%s: got %q, want %q", name, got, want)
-		}
+		checktest.Equal(t, name, preview.HTML().Find(".tracker-text").Text(), want)
 		preview = c.Post(handlertest.TemplatesPath, handlertest.With(mine, "do", "preview", "bucket",
 			site.URL+other.ID.Path()),
 			headers...).Want(http.StatusOK)
@@ -317,9 +302,7 @@ func TestTemplates(t *testing.T) {
 
 	drop := c.Post(handlertest.TemplatesPath, handlertest.With(mine, "do", "default"), handlertest.AsPart...).
 		Want(http.StatusOK)
-	if got := drop.Header.Get("HX-Redirect"); got != address {
-		t.Errorf("removed: got redirected to %q, want %q", got, address)
-	}
+	checktest.Equal(t, "removed: redirected to", drop.Header.Get("HX-Redirect"), address)
 	c.Get(address).WantText(".flash-done", "deleted").WantNone("button[value=default]")
 	c.Post(handlertest.TemplatesPath, handlertest.With(mine, "do", "default")).Want(http.StatusNotFound)
 	c.Get(handlertest.TemplatesPath + "?package=%ff").Want(http.StatusBadRequest)
@@ -340,10 +323,7 @@ func TestShippedTemplate(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
 	b := site.Save(t, crashtest.Native())
-	before, err := site.Filer.Propose(t.Context(), b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := dbtest.Must(site.Filer.Propose(t.Context(), b))(t)
 	site.As(t, crash.RoleAdmin).Post(handlertest.TemplatesPath, url.Values{
 		"do": {"save"}, "body": {strings.ReplaceAll(tracker.DefaultTemplate, "\n", "\r\n")},
 	}).Want(http.StatusSeeOther)
@@ -367,10 +347,7 @@ func TestUpdatePoliciesPage(t *testing.T) {
 	}
 	patterns := func() (out []string) {
 		t.Helper()
-		rules, err := site.Store.UpdatePolicies(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		rules := dbtest.Must(site.Store.UpdatePolicies(t.Context()))(t)
 		for _, r := range rules {
 			out = append(out, r.Pattern)
 		}
@@ -393,10 +370,7 @@ func TestUpdatePoliciesPage(t *testing.T) {
 	if got := strings.Join(patterns(), " "); got != "linux-firmware linux* *" {
 		t.Errorf("moved up: got the rules %s", got)
 	}
-	rules, err := site.Store.UpdatePolicies(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	rules := dbtest.Must(site.Store.UpdatePolicies(t.Context()))(t)
 	if r := rules.For("linux"); !r.Quiet || r.QuietWeeks != 6 || r.Again || r.Section || r.Person == "" ||
 		r.Changed.IsZero() {
 		t.Errorf("got %+v, want what the form says", r)

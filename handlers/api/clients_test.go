@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 )
 
@@ -39,9 +40,7 @@ func TestReportsState(t *testing.T) {
 		if len(tasks) == 0 {
 			reading = crash.BugReading{Number: number, Hidden: true}
 		}
-		if err := h.Bugs.SaveBugReading(t.Context(), reading, "https://tracker.example/bugs/5", time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		checktest.NoError(t, h.Bugs.SaveBugReading(t.Context(), reading, "https://tracker.example/bugs/5", time.Hour))
 		got.Reports = nil
 		c.PostJSON(api("reports-state/"), map[string]any{"reports": []any{made.Report}, "release": release}).Want(
 			http.StatusCreated).JSON(&got)

@@ -12,9 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
 	"mishap/crash/intake"
@@ -108,9 +107,7 @@ func TestGolden(t *testing.T) {
 				c = viewer
 			}
 			a := c.Get(api(q.path)).Want(http.StatusOK)
-			if got := a.Header.Get("Content-Type"); got != "application/json" {
-				t.Errorf("%s: got %s, want application/json", q.path, got)
-			}
+			checktest.Equal(t, q.path, a.Header.Get("Content-Type"), "application/json")
 			compare(t, q.name, "# "+q.fact+": GET "+api(q.path)+"\n"+a.Body+"\n")
 		})
 	}
@@ -121,18 +118,11 @@ func compare(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name+".golden")
 	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		checktest.NoError(t, os.WriteFile(file, []byte(got), 0o600))
 		return
 	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
+	want := dbtest.Must(os.ReadFile(file))(t)
+	checktest.Diff(t, file, got, string(want))
 }
 
 // TestDocumentedDifferences checks the differences from errors.ubuntu.com that docs/api.md lists
@@ -197,9 +187,7 @@ func TestDocumentedDifferences(t *testing.T) {
 	var made struct{ Signature string }
 	triager.PostJSON(api("create-bug-report/"), map[string]string{"signature": "on%20derivatives"}).Want(
 		http.StatusCreated).JSON(&made)
-	if made.Signature != "on derivatives" {
-		t.Errorf("create-bug-report: got the signature %q, want it decoded", made.Signature)
-	}
+	checktest.Equal(t, "create-bug-report: signature", made.Signature, "on derivatives")
 	triager.PostJSON(api("create-bug-report/"), map[string]string{"signature": "nothing"}).Want(http.StatusNotFound).JSON(
 		&refused)
 	if refused.Error == "" || refused.Code != "unknown_bucket" {
@@ -307,24 +295,15 @@ func (h *fixture) fill() {
 func (h *fixture) waits(id crash.OopsID) {
 	h.t.Helper()
 	store, ctx := symbols.New(h.Store), h.t.Context()
-	report, err := h.Store.Report(ctx, id)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	if err := store.WorkerSeen(ctx, crash.SymbolWorker{Store: "s", Architectures: []string{"amd64"}}); err != nil {
-		h.t.Fatal(err)
-	}
+	report := dbtest.Must(h.Store.Report(ctx, id))(h.t)
+	checktest.NoError(h.t, store.WorkerSeen(ctx, crash.SymbolWorker{Store: "s", Architectures: []string{"amd64"}}))
 	if wanted, err := store.RequestCore(ctx, crash.CoreRequest{Report: id, System: report.System,
 		Problem: *report.Bucket, Version: report.Version, Architecture: "amd64"}, "s"); !wanted || err != nil {
 		h.t.Fatalf("ask for a core: got %v, %v", wanted, err)
 	}
-	if _, err := store.CoreReceived(ctx, crash.ReceivedCore{Report: id, Architecture: "amd64", Store: "s"}); err != nil {
-		h.t.Fatal(err)
-	}
+	dbtest.Must(store.CoreReceived(ctx, crash.ReceivedCore{Report: id, Architecture: "amd64", Store: "s"}))(h.t)
 	claim, _, err := store.ClaimJob(ctx, "s", []string{"amd64"})
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	checktest.NoError(h.t, err)
 	missing := &crash.SymbolSearch{Searched: []crash.SymbolAttempt{{Source: "https://symbols.example", Outcome: "missing",
 		Detail: "HTTP 404"}}}
 	if err := store.FinishJob(ctx, claim, crash.SymbolOutcome{State: crash.SymbolsWaiting, Again: time.Hour,

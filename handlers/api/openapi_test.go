@@ -19,7 +19,9 @@ import (
 	"github.com/getkin/kin-openapi/routers/legacy"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
+	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 )
 
@@ -34,10 +36,7 @@ func document(t *testing.T, c *handlertest.Client) (*openapi3.T, routers.Router)
 	if err := doc.Validate(t.Context()); err != nil {
 		t.Fatalf("the document is not valid OpenAPI: %v", err)
 	}
-	router, err := legacy.NewRouter(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	router := dbtest.Must(legacy.NewRouter(doc))(t)
 	return doc, router
 }
 
@@ -86,10 +85,7 @@ func TestOpenAPI(t *testing.T) {
 // conforms validates an answer and returns its path in the document.
 func conforms(t *testing.T, router routers.Router, method, path string, body any, a *handlertest.Answer) string {
 	t.Helper()
-	sent, err := json.Marshal(body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sent := dbtest.Must(json.Marshal(body))(t)
 	r := httptest.NewRequest(method, base+path, bytes.NewReader(sent))
 	r.Header.Set("Content-Type", "application/json")
 	route, params, err := router.FindRoute(r)
@@ -235,18 +231,14 @@ func TestDays(t *testing.T) {
 				Date  string
 				Value any
 			}
-			if err := json.Unmarshal([]byte(o), &day); err != nil {
-				t.Fatal(err)
-			}
+			checktest.NoError(t, json.Unmarshal([]byte(o), &day))
 			got[day.Date] = day.Value
 		}
 		if len(got) != tt.days {
 			t.Errorf("%d days: got %d", tt.days, len(got))
 		}
 		for day, want := range tt.value {
-			if got[day] != want {
-				t.Errorf("%d days: %s: got %v, want %v", tt.days, day, got[day], want)
-			}
+			checktest.Equal(t, fmt.Sprintf("%d days: %s", tt.days, day), got[day], want)
 		}
 	}
 	for path, want := range map[string]int{"instances-count/?limit=500": 1, "retracers-results/?limit=365": 1,

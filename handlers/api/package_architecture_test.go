@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
+	"mishap/db/dbtest"
 	"mishap/db/upkeep"
 	"mishap/handlers/handlertest"
 )
@@ -41,9 +43,7 @@ func TestPackageArchitecture(t *testing.T) {
 			for _, o := range get(t, c, "most-common-problems/?"+period+"&pkg_arch="+arch).Objects {
 				got += o["count"].(float64) //nolint:forcetypeassert // a panic fails the test
 			}
-			if got != want {
-				t.Errorf("%s, pkg_arch=%s: got %v reports, want %v", period, arch, got, want)
-			}
+			checktest.Equal(t, fmt.Sprintf("%s, pkg_arch=%s: reports", period, arch), got, want)
 		}
 	}
 	page := c.Get("/?period=day&pkg_arch=i386", handlertest.Header{Name: "Accept", Value: "application/json"})
@@ -63,16 +63,11 @@ func TestPackageArchitecture(t *testing.T) {
 		"24.04:arm64:map[failed:0 success:5]]" {
 		t.Errorf("retracers-results: got %v, want the machines' architectures", got)
 	}
-	if got := differences(t, h); got != 0 {
-		t.Errorf("check of all counts: got %d differences, want none", got)
-	}
+	checktest.Equal(t, "check of all counts: differences", differences(t, h), 0)
 }
 
 func differences(t *testing.T, h *fixture) int64 {
 	t.Helper()
-	result, err := upkeep.Check(t.Context(), h.Store, crash.CheckScope{Most: 5}, func() {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := dbtest.Must(upkeep.Check(t.Context(), h.Store, crash.CheckScope{Most: 5}, func() {}))(t)
 	return result.Found
 }

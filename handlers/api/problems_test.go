@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
@@ -118,15 +118,9 @@ func TestQueriesDoNotGrow(t *testing.T) {
 // countExecutes starts a relay in front of a database and counts the statements that pass it.
 func countExecutes(t *testing.T, to string) (address string, executed *atomic.Int64) {
 	t.Helper()
-	config, err := pgx.ParseConfig(to)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := dbtest.Must(pgx.ParseConfig(to))(t)
 	network, target := pgxNetwork(config.Host, config.Port)
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := dbtest.Must((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	executed = &atomic.Int64{}
 	var wait sync.WaitGroup
 	wait.Go(func() {
@@ -212,9 +206,7 @@ func TestNewBucketsEvidence(t *testing.T) {
 			"interval": []any{0., 461.11}},
 		"ratio": map[string]any{"ratio": nil, "interval": []any{1.34563, nil}},
 	}
-	if diff := cmp.Diff(want, got[0]["evidence"]); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	checktest.Diff(t, "", got[0]["evidence"], want)
 	if got[0]["reports"] != 6. || got[0]["systems"] != 3. || got[0]["archive"] != "unknown" || got[0]["function"] != odd {
 		t.Errorf("got %v", got[0])
 	}
@@ -267,8 +259,6 @@ func TestNewBucketsStrict(t *testing.T) {
 			seen = append(seen, fmt.Sprintf("%v: %v", o["function"], o["systems"]))
 		}
 		slices.Sort(seen)
-		if got := strings.Join(seen, ", "); got != want {
-			t.Errorf("%s: got %q, want %q", query, got, want)
-		}
+		checktest.Equal(t, query, strings.Join(seen, ", "), want)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/handlers/handlertest"
 	"mishap/tracker/trackertest"
@@ -43,15 +44,9 @@ func TestCreateBugJSON(t *testing.T) {
 	number := strconv.FormatInt(bugs[0].Number, 10)
 	want := fmt.Sprintf(`{"signature":%q,"report":%q,"url":%q,"state":"filed"}`+"\n", b.Signature, number,
 		site.Tracker.URL+"/bugs/"+number)
-	if first.Body != want {
-		t.Errorf("got %s, want %s", first.Body, want)
-	}
-	if got := first.Header.Get("Content-Type"); got != "application/json; charset=utf-8" {
-		t.Errorf("content type: got %q, want JSON", got)
-	}
-	if got := site.Bucket(t, b.ID).Bug.By; got != "ada-triager" {
-		t.Errorf("filed by: got %q, want ada-triager", got)
-	}
+	checktest.Equal(t, "body", first.Body, want)
+	checktest.Equal(t, "content type", first.Header.Get("Content-Type"), "application/json; charset=utf-8")
+	checktest.Equal(t, "filed by", site.Bucket(t, b.ID).Bug.By, "ada-triager")
 	for name, again := range map[string]*handlertest.Answer{
 		"as it stands": c.PostJSON(handlertest.CreatePath, map[string]string{"signature": b.Signature}),
 		"no slash": c.PostJSON(strings.TrimSuffix(handlertest.CreatePath, "/"),
@@ -63,9 +58,7 @@ func TestCreateBugJSON(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", name, again.Body, want)
 		}
 	}
-	if got := len(site.Tracker.Bugs()); got != 1 {
-		t.Errorf("got %d bugs in the tracker, want 1", got)
-	}
+	checktest.Equal(t, "bugs in the tracker", len(site.Tracker.Bugs()), 1)
 }
 
 func TestCreateBugSignatures(t *testing.T) {
@@ -83,16 +76,12 @@ func TestCreateBugSignatures(t *testing.T) {
 		var got created
 		c.PostJSON(handlertest.CreatePath, map[string]string{"signature": url.PathEscape(signature)}).
 			Want(http.StatusCreated).JSON(&got)
-		if got.Signature != signature {
-			t.Errorf("encoded: got %q, want %q", got.Signature, signature)
-		}
+		checktest.Equal(t, "encoded", got.Signature, signature)
 		if decoded, err := url.PathUnescape(signature); err == nil && decoded != signature {
 			continue // unescaped, this could name another signature
 		}
 		c.PostJSON(handlertest.CreatePath, map[string]string{"signature": signature}).Want(http.StatusOK).JSON(&got)
-		if got.Signature != signature {
-			t.Errorf("unescaped: got %q, want %q", got.Signature, signature)
-		}
+		checktest.Equal(t, "unescaped", got.Signature, signature)
 	}
 	// There is no bucket "/usr/bin/x", so the text is taken literally.
 	c.PostJSON(handlertest.CreatePath, map[string]string{"signature": "%2Fusr%2Fbin%2Fx"}).Want(http.StatusOK)
@@ -161,9 +150,7 @@ func TestCreateBugRefused(t *testing.T) {
 			}
 		})
 	}
-	if got := len(site.Tracker.Bugs()); got != 0 {
-		t.Errorf("got %d bugs in the tracker, want none", got)
-	}
+	checktest.Equal(t, "bugs in the tracker", len(site.Tracker.Bugs()), 0)
 }
 
 func TestCreateBugSwitchedOff(t *testing.T) {
@@ -233,9 +220,7 @@ func TestCreateBugTrackerTrouble(t *testing.T) {
 					}
 				case "part":
 					a := c.PostJSON(handlertest.CreatePath, body, handlertest.AsPart...).Want(tt.status)
-					if got := a.Attr("#bug-"+b.ID.String()+"-now", "data-state"); got != tt.state {
-						t.Errorf("state: got %q, want %q", got, tt.state)
-					}
+					checktest.Equal(t, "state", a.Attr("#bug-"+b.ID.String()+"-now", "data-state"), tt.state)
 					a.WantText(".bug-now", tt.text).WantNone("html > body > main")
 					if canRetry := a.HTML().Find(".create-bug button").Length() == 1; canRetry != (tt.status >= 400) {
 						t.Errorf("retry button: got %v with status %d", canRetry, tt.status)
@@ -263,9 +248,8 @@ func TestCreateBugFormRefused(t *testing.T) {
 	a := visitor.Post(handlertest.CreatePath, form, handlertest.Header{Name: "Referer", Value: site.URL + b.ID.Path()}).
 		Want(
 			http.StatusUnauthorized)
-	if got, want := a.Attr("#sign-in input[name=next]", "value"), handlertest.CreatePath; got != want {
-		t.Errorf("the form is sent to %q after signing in, want %q", got, want)
-	}
+	checktest.Equal(t, "the form : sent to   after signing in", a.Attr("#sign-in input[name=next]", "value"),
+		handlertest.CreatePath)
 	viewer.Post(handlertest.CreatePath, form).Want(http.StatusForbidden).WantText("main", "needs the role triager")
 	triager.Post(handlertest.CreatePath, nil).Want(http.StatusBadRequest).WantText("main", "signature")
 	triager.Post(handlertest.CreatePath, url.Values{"signature": {"no such thing"}}).Want(http.StatusNotFound)
@@ -276,9 +260,7 @@ func TestCreateBugFormRefused(t *testing.T) {
 	part := visitor.PostJSON(handlertest.CreatePath, map[string]string{"signature": b.Signature},
 		append(handlertest.AsPart, handlertest.Header{Name: "Referer", Value: site.URL + b.ID.Path()})...)
 	part.Want(http.StatusUnauthorized).WantText(".bug-now", "Unauthorized")
-	if got, want := part.Attr(".bug-now a", "href"), "/login?next="+url.QueryEscape(b.ID.Path()); got != want {
-		t.Errorf("next link: got %q, want %q", got, want)
-	}
+	checktest.Equal(t, "next link", part.Attr(".bug-now a", "href"), "/login?next="+url.QueryEscape(b.ID.Path()))
 }
 
 func TestBugPartChangesWhileFiling(t *testing.T) {
@@ -384,17 +366,14 @@ func TestCreateBugInBrowser(t *testing.T) {
 			` button"); button.click(); button.click(); button.click(); true`)
 		handlertest.Do(ctx, t, handlertest.WaitVisible(cell+" a.bug-link"))
 		number := strconv.FormatInt(site.Tracker.Bugs()[0].Number, 10)
-		if got, want := handlertest.Eval[string](ctx, t, `words.join(", ")`), "Creating, "+number; got != want {
-			t.Errorf("texts of the cell: got %q, want %q", got, want)
-		}
+		checktest.Equal(t, "texts of the cell", handlertest.Eval[string](ctx, t, `words.join(", ")`),
+			"Creating, "+number)
 		if !handlertest.Eval[bool](ctx, t, `window.stays === true`) {
 			t.Error("the page was reloaded, want it to stay")
 		}
 		handlertest.Do(ctx, t, // the focus returns to the cell
 			handlertest.Until(`(document.activeElement.id || document.activeElement.className).startsWith("bug")`))
-		if got := len(site.Tracker.Bugs()); got != 1 {
-			t.Errorf("got %d bugs, want 1", got)
-		}
+		checktest.Equal(t, "bugs", len(site.Tracker.Bugs()), 1)
 	})
 
 	t.Run("no answer, then again", func(t *testing.T) {
@@ -420,9 +399,7 @@ func TestCreateBugInBrowser(t *testing.T) {
 		b := site.Save(t, crashtest.Native(crashtest.Process(3), crashtest.Set("DuplicateSignature", "signed out")))
 		cell := "#bug-" + b.ID.String()
 		handlertest.Do(ctx, t, chromedp.Navigate(site.URL+b.ID.Path()), handlertest.WaitVisible(cell+" button"))
-		if err := site.People.Disable(t.Context(), "", ada.Name); err != nil {
-			t.Fatal(err)
-		}
+		checktest.NoError(t, site.People.Disable(t.Context(), "", ada.Name))
 		handlertest.Do(ctx, t, handlertest.Click(cell+" button"), handlertest.WaitVisible(cell+` [data-state="trouble"] a`))
 		want := "/login?next=%2Fproblem%2F" + b.ID.String()
 		if got := handlertest.Eval[string](ctx, t, `document.querySelector("`+cell+` a").getAttribute("href")`); got != want {

@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 	"mishap/tracker"
@@ -132,9 +133,7 @@ func TestLedgerPages(t *testing.T) {
 		href, _ := next.Attr("href")
 		page = admin.Get(href).Want(http.StatusOK)
 	}
-	if len(seen) != filings {
-		t.Errorf("got %d filings on all pages, want %d", len(seen), filings)
-	}
+	checktest.Equal(t, "filings on all pages", len(seen), filings)
 }
 
 // TestBannerAfterRestore checks that triagers and admins see that nothing is sent after a restore,
@@ -191,9 +190,7 @@ func TestBanner(t *testing.T) {
 	}
 	admin.Post(handlertest.TrackerPath+"/access-token", nil).WantRedirect(http.StatusSeeOther, handlertest.TrackerPath)
 	admin.Get("/").Want(http.StatusOK).WantNone(".banner")
-	if err := site.Filer.StartDue(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, site.Filer.StartDue(t.Context()))
 	deadline := time.Now().Add(20 * time.Second)
 	for site.Bucket(t, crash.BucketIDOf("/usr/bin/tidewatch:11:problem_2")).Bug.Number == 0 {
 		if time.Now().After(deadline) {

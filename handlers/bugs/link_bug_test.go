@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/handlers/handlertest"
 	"mishap/tracker/trackertest"
@@ -221,9 +222,7 @@ func TestChosen(t *testing.T) {
 	form.Add("bucket", chosen[0].ID.String()) // duplicates are ignored
 
 	list := c.Get("/?period=year").Want(http.StatusOK)
-	if got := list.HTML().Find("input[type=checkbox][form=bulk]").Length(); got != 4 {
-		t.Errorf("got %d boxes on the list, want 4", got)
-	}
+	checktest.Equal(t, "boxes on the list", list.HTML().Find("input[type=checkbox][form=bulk]").Length(), 4)
 	site.As(t, crash.RoleViewer).Get("/?period=year").WantNone("input[form=bulk]").WantNone("#bulk")
 
 	// Before anything is filed, a page lists what will be.
@@ -271,9 +270,7 @@ func TestChosen(t *testing.T) {
 		WantText("#result-"+chosen[1].ID.String(), "waiting to be read")
 	for _, b := range chosen[1:] {
 		read := crash.BugReading{Number: site.Bucket(t, b.ID).Bug.Number, Title: "x"}
-		if err := site.Bugs.SaveBugReading(t.Context(), read, "", time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		checktest.NoError(t, site.Bugs.SaveBugReading(t.Context(), read, "", time.Hour))
 	}
 	c.Get(place, handlertest.AsPart...).WantText("#chosen-progress", "4 problems: all done").
 		WantText("#result-"+chosen[1].ID.String()+"[hx-swap-oob]", "read again")
@@ -362,7 +359,5 @@ func TestLinkChosenTrackerUnavailable(t *testing.T) {
 	look := c.Get(place).Want(http.StatusOK).WantText(".found-bug", "cannot be reached").WantText(".found-bug button",
 		"anyway")
 	c.Post("/problems/link", handlertest.FieldsOf(look, "#link-chosen")).Want(http.StatusSeeOther)
-	if got := site.Bucket(t, b.ID).Bug.Number; got != 77 {
-		t.Errorf("got bug %d, want 77", got)
-	}
+	checktest.Equal(t, "bug", site.Bucket(t, b.ID).Bug.Number, 77)
 }

@@ -1,6 +1,7 @@
 package bugs_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/handlers/handlertest"
 	"mishap/tracker/trackertest"
@@ -28,9 +30,7 @@ func TestReviewFilesWhatWasTyped(t *testing.T) {
 			c.Get(b.ID.Path()).Want(http.StatusOK).WantText(`a.review-link[href="`+path+`"]`, "Review…")
 			page := c.Get(path, headers...).Want(http.StatusOK)
 			form := handlertest.ReviewForm(t, page)
-			if got := form.Get("title"); got != b.Title {
-				t.Errorf("title: got %q, want %q", got, b.Title)
-			}
+			checktest.Equal(t, "title", form.Get("title"), b.Title)
 			marker := site.URL + b.ID.Path()
 			if !strings.Contains(form.Get("description"), marker) || form.Get("tags") != "noble" ||
 				form.Get("package") != b.SourcePackage ||
@@ -45,12 +45,8 @@ func TestReviewFilesWhatWasTyped(t *testing.T) {
 			preview.WantText("#review-preview h4", "Parsing <b>rows</b> & more ✓").WantText("#review-preview",
 				"added as the last line")
 			wantText := "First line\n\n  indented: 24.10\n\n" + marker + "\n"
-			if got := preview.HTML().Find(".tracker-text").Text(); got != wantText {
-				t.Errorf("preview: got %q, want %q", got, wantText)
-			}
-			if got := preview.Attr(".tracker-text a", "href"); got != marker {
-				t.Errorf("link: got %q, want %q", got, marker)
-			}
+			checktest.Equal(t, "preview", preview.HTML().Find(".tracker-text").Text(), wantText)
+			checktest.Equal(t, "link", preview.Attr(".tracker-text a", "href"), marker)
 			if len(site.Tracker.Bugs()) != 0 {
 				t.Fatal("the preview filed a bug")
 			}
@@ -149,9 +145,7 @@ func TestReviewRefused(t *testing.T) {
 						typed = strings.ReplaceAll(typed, "\r", "\n") // line ends as HTML parsers read them
 						back = strings.ReplaceAll(back, "\r", "\n")
 					}
-					if back != typed {
-						t.Errorf("%s %.30q: got %.30q in the form, want it unchanged", field, value, back)
-					}
+					checktest.Equal(t, fmt.Sprintf("%s %.30q: in the form", field, value), back, typed)
 				}
 			}
 		}
@@ -256,10 +250,8 @@ func TestReviewInBrowser(t *testing.T) {
 			field.dispatchEvent(new Event("input", {bubbles: true})); } true`)
 	}
 	set("review-title", "Żółw 🐢")
-	if got := handlertest.Eval[string](ctx, t,
-		`document.querySelector("output[for=review-title]").textContent`); got != "6" {
-		t.Errorf("count: got %q, want 6 characters", got)
-	}
+	checktest.Equal(t, "count", handlertest.Eval[string](ctx, t,
+		`document.querySelector("output[for=review-title]").textContent`), "6")
 	// Opening it again discards nothing.
 	handlertest.Eval[bool](ctx, t,
 		`document.querySelector(".row-menu").click(); document.querySelector("#row-menu .review-link").click(); true`)
@@ -388,9 +380,7 @@ func TestReviewSearchFailureDoesNotBlock(t *testing.T) {
 			page.WantText("#review-found", tt.says)
 			if !tt.options.Disconnected {
 				c.Post(path, handlertest.With(handlertest.ReviewForm(t, page), "do", "file")).Want(http.StatusSeeOther)
-				if n := len(site.Tracker.Bugs()); n != 1 {
-					t.Errorf("got %d bugs, want 1", n)
-				}
+				checktest.Equal(t, "bugs", len(site.Tracker.Bugs()), 1)
 			}
 		})
 	}
@@ -432,9 +422,7 @@ func TestReviewSuggestsPrivate(t *testing.T) {
 	c := site.As(t, crash.RoleTriager)
 	b := site.Save(t, crashtest.Native(crashtest.Set("SegvReason", "writing unknown VMA")))
 	page := c.Get(b.ID.Path()+"/review").WantText(".review-suspected", "wrote to memory that is not its own")
-	if got := handlertest.ReviewForm(t, page).Get("information_type"); got != "Private Security" {
-		t.Errorf("got %q, want private", got)
-	}
+	checktest.Equal(t, "value", handlertest.ReviewForm(t, page).Get("information_type"), "Private Security")
 }
 
 // TestReviewTriedAgain checks that a person's text survives when the tracker refuses it or is
@@ -530,9 +518,7 @@ func TestReviewOutlivesSession(t *testing.T) {
 		if a := c.Post(path, handlertest.With(typed, "csrf_token", "x"), headers...); a.Status != http.StatusUnauthorized {
 			t.Errorf("from another site: got status %d, want 401", a.Status)
 		}
-		if got := handlertest.ReviewForm(t, c.Get(path)).Get("title"); got != b.Title {
-			t.Errorf("from another site: got title %q, want the default", got)
-		}
+		checktest.Equal(t, "from another site: title", handlertest.ReviewForm(t, c.Get(path)).Get("title"), b.Title)
 	}
 }
 

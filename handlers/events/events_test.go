@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
+	"mishap/db/dbtest"
 	"mishap/db/events"
 	"mishap/handlers/handlertest"
 	"mishap/tracker"
@@ -44,32 +46,24 @@ func TestInbox(t *testing.T) {
 	for query, want := range map[string]string{"": "t2 t1 t0", "?kind=new": "t0", "?package=p0": "t1 t0",
 		"?package=px": "",
 		"?unread=1":   "t2 t1 t0", "?before=2": "t0", "?mail=7": "", "?kind=regressed&package=p1": ""} {
-		if got := titles(ada.Get("/inbox" + query).Want(http.StatusOK)); got != want {
-			t.Errorf("%q: got %q, want %q", query, got, want)
-		}
+		checktest.Equal(t, query, titles(ada.Get("/inbox"+query).Want(http.StatusOK)), want)
 	}
 	for _, query := range []string{"?before=x", "?before=-1", "?mail=x", "?package=%00"} {
 		ada.Get("/inbox" + query).Want(http.StatusBadRequest)
 	}
-	if got := page.Attr("#notice-1 .notice-head a", "href"); got != (crash.BucketID{0}).Path() {
-		t.Errorf("link: got %q, want the problem", got)
-	}
+	checktest.Equal(t, "link", page.Attr("#notice-1 .notice-head a", "href"), (crash.BucketID{0}).Path())
 	if got := page.Attr("#notice-3 .notice-head a", "href"); got != "/admin/tracker" {
 		t.Errorf("link of an alert: got %q, want the page of the tracker", got)
 	}
 	page.WantText("#notice-2", "Regressed t1").WantText("#notice-2", "p0 · 3 machines · because you follow p0")
 	ada.Post("/inbox/read", url.Values{"notice": {"2"}}).WantRedirect(http.StatusSeeOther, "/inbox")
 	page = ada.Get("/inbox?unread=1").WantText(".flash-done", "1 notification marked as read.")
-	if got := titles(page); got != "t2 t0" {
-		t.Errorf("after reading one: got %q unread, want t2 t0", got)
-	}
+	checktest.Equal(t, "after reading one: unread", titles(page), "t2 t0")
 	ada.Post("/inbox/read", url.Values{"notice": {"3"}, "older": {"1"}}).Want(http.StatusSeeOther)
 	page = ada.Get("/inbox").WantText(".flash-done", "2 notifications marked as read.").WantNone(
 		".unread-count, #read-all")
 	ada.Post("/inbox/unread", url.Values{"at": {page.Attr(".flash input[name=at]", "value")}}).Want(http.StatusSeeOther)
-	if got := titles(ada.Get("/inbox?unread=1")); got != "t2 t0" {
-		t.Errorf("after undo: got %q unread, want t2 t0", got)
-	}
+	checktest.Equal(t, "after undo: unread", titles(ada.Get("/inbox?unread=1")), "t2 t0")
 	other := site.As(t, crash.RoleTriager)
 	other.Get("/inbox").Want(http.StatusOK).WantNone(".notices")
 	other.Post("/inbox/read", url.Values{"notice": {"3"}}).Want(http.StatusSeeOther)
@@ -120,9 +114,7 @@ func TestRuleIsRehearsed(t *testing.T) {
 	site.Save(t, crashtest.Native(crashtest.Set("SourcePackage", "harbor"), crashtest.Set("Package", "harbor 1.0-1"),
 		crashtest.Without("Date")))
 	// A rehearsal knows what arrived as the evaluation does, which stores it.
-	if err := events.NewEvaluator(site.Events, events.EvaluatorOptions{}).Round(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, events.NewEvaluator(site.Events, events.EvaluatorOptions{}).Round(t.Context()))
 	c := site.As(t, crash.RoleAdmin)
 	page := c.Get("/admin/rules/new").Want(http.StatusOK).HTML()
 	if page.Find(`#rule-form button[value=save]`).Length() != 0 {
@@ -142,10 +134,7 @@ func TestRuleIsRehearsed(t *testing.T) {
 	c.Post("/admin/rules", ruleForm(url.Values{"do": {"save"}, "rehearsed": {rehearsed}, "machines": {"2"}})).
 		Want(http.StatusUnprocessableEntity)
 	c.Post("/admin/rules", ruleForm(url.Values{"do": {"save"}, "rehearsed": {rehearsed}})).Want(http.StatusSeeOther)
-	all, err := site.Events.Rules(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := dbtest.Must(site.Events.Rules(t.Context()))(t)
 	const want = "When a problem of harbor-* and harbor is new, notify its followers and queue it for filing."
 	if r := all[0]; r.Name != "Harbour" || r.Author != "ada-admin" || r.Sentence() != want || !r.Enabled {
 		t.Errorf("got %+v", r)
@@ -184,10 +173,7 @@ func TestRuleSwitches(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{})
 	c := site.As(t, crash.RoleAdmin)
 	enabled := func() bool {
-		r, err := site.Events.Rule(t.Context(), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := dbtest.Must(site.Events.Rule(t.Context(), 1))(t)
 		return r.Enabled && !r.Deleted
 	}
 	part := c.Post("/admin/rules/1/switch", url.Values{"on": {""}}, handlertest.AsPart...).Want(http.StatusOK).HTML()
@@ -239,9 +225,7 @@ func TestCandidates(t *testing.T) {
 		t.Errorf("approved: got bug %d, %s", b.Bug.Number, part.Text())
 	}
 	c.Post("/candidates/1/approve", nil).Want(http.StatusSeeOther) // a second click
-	if n := len(site.Tracker.Bugs()); n != 1 {
-		t.Errorf("got %d bugs, want 1", n)
-	}
+	checktest.Equal(t, "bugs", len(site.Tracker.Bugs()), 1)
 	c.Post("/candidates/2/decline", url.Values{"reason": {"not ours"}}).Want(http.StatusSeeOther)
 	page = c.Get("/candidates").Want(http.StatusOK).HTML()
 	if got := page.Find("#candidate-2[data-state=declined]").Text(); !strings.Contains(got, "ada-triager: not ours") {
@@ -255,10 +239,8 @@ func TestCandidates(t *testing.T) {
 		t.Errorf("refused: got %s", part.Text())
 	}
 	// A problem whose bug was created elsewhere is no longer a candidate.
-	if _, err := site.Filer.CreateBug(t.Context(), problems[2].Signature, tracker.Options{Person: "ada",
-		Wait: handlertest.Patience}); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(site.Filer.CreateBug(t.Context(), problems[2].Signature, tracker.Options{Person: "ada",
+		Wait: handlertest.Patience}))(t)
 	page = c.Get("/candidates").Want(http.StatusOK).HTML()
 	if page.Find("#candidate-3").Length() != 0 || page.Find("#candidate-2").Length() != 1 {
 		t.Error("the list has a problem with a bug, or not the refused one")

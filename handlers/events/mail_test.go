@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
+	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 	"mishap/notify/mail"
 	"mishap/notify/mail/mailtest"
@@ -21,9 +23,7 @@ func TestMailPaths(t *testing.T) {
 	t.Parallel()
 	for got, want := range map[string]string{mail.PathInbox: layout.PathInbox, mail.PathSettings: view.PathNotifications,
 		mail.PathUnsubscribe: view.PathUnsubscribe, mail.PathConfirm: view.PathNotifications + "/confirm/"} {
-		if got != want {
-			t.Errorf("got a link to %s, want %s", got, want)
-		}
+		checktest.Equal(t, "link to", got, want)
 	}
 }
 
@@ -46,9 +46,7 @@ func TestMailSettings(t *testing.T) {
 	user := site.AddUser(t, crash.RoleViewer).ID
 	round := func() {
 		t.Helper()
-		if err := site.Mailer.Round(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		checktest.NoError(t, site.Mailer.Round(t.Context()))
 	}
 	const page = "/account/notifications"
 	for _, bad := range []string{"", "ada", "ada@example.org\r\nBcc: eve@example.org"} {
@@ -116,16 +114,10 @@ func TestUnsubscribe(t *testing.T) {
 	server := mailtest.New(t)
 	site := handlertest.New(t, handlertest.Options{SMTPURL: server.URL})
 	user := site.AddUser(t, crash.RoleViewer).ID
-	if err := site.Events.AskForMailAddress(t.Context(), user, "ada@example.org"); err != nil {
-		t.Fatal(err)
-	}
-	if err := site.Events.ConfirmMailAddress(t.Context(), user, "ada@example.org"); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, site.Events.AskForMailAddress(t.Context(), user, "ada@example.org"))
+	checktest.NoError(t, site.Events.ConfirmMailAddress(t.Context(), user, "ada@example.org"))
 	handlertest.Publish(t, site, crash.Event{Edge: "1", Kind: crash.EventNew, Title: "t"}, user)
-	if err := site.Mailer.Round(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, site.Mailer.Round(t.Context()))
 	mails := server.Mails()
 	link := handlertest.LinkIn(t, mails[len(mails)-1], "/unsubscribe/")
 	post := func(path, media, body string) *handlertest.Answer {
@@ -140,10 +132,7 @@ func TestUnsubscribe(t *testing.T) {
 	}
 	mode := func() crash.MailMode {
 		t.Helper()
-		settings, err := site.Events.MailSettings(t.Context(), user)
-		if err != nil {
-			t.Fatal(err)
-		}
+		settings := dbtest.Must(site.Events.MailSettings(t.Context(), user))(t)
 		return settings.Mode
 	}
 	const form, body = "application/x-www-form-urlencoded", "List-Unsubscribe=One-Click"
@@ -162,19 +151,13 @@ func TestUnsubscribe(t *testing.T) {
 	}
 	var multi bytes.Buffer
 	w := multipart.NewWriter(&multi)
-	if err := w.WriteField("List-Unsubscribe", "One-Click"); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, w.WriteField("List-Unsubscribe", "One-Click"))
+	checktest.NoError(t, w.Close())
 	for range 2 {
 		post(link, form, body).Want(http.StatusOK).WantText("[role=status]", "You get no more mail")
 		post(link, w.FormDataContentType(), multi.String()).Want(http.StatusOK)
 	}
-	if got := mode(); got != crash.MailOff {
-		t.Errorf("got mode %s, want off", got)
-	}
+	checktest.Equal(t, "mode", mode(), crash.MailOff)
 	handlertest.Publish(t, site, crash.Event{Edge: "2", Kind: crash.EventNew, Title: "t"}, user)
 	if err := site.Mailer.Round(t.Context()); err != nil || len(server.Mails()) != len(mails) {
 		t.Errorf("got %d mails, %v, want no more than %d", len(server.Mails()), err, len(mails))
@@ -190,26 +173,18 @@ func TestMailAdmin(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{SMTPURL: server.URL})
 	root := site.As(t, crash.RoleAdmin)
 	user := site.AddUser(t, crash.RoleAdmin).ID
-	if err := site.Events.AskForMailAddress(t.Context(), user, "root@example.org"); err != nil {
-		t.Fatal(err)
-	}
-	if err := site.Events.ConfirmMailAddress(t.Context(), user, "root@example.org"); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, site.Events.AskForMailAddress(t.Context(), user, "root@example.org"))
+	checktest.NoError(t, site.Events.ConfirmMailAddress(t.Context(), user, "root@example.org"))
 	server.OnRcpt(func(string) error { return mailtest.Permanent })
 	handlertest.Publish(t, site, crash.Event{Edge: "1", Kind: crash.EventNew, Title: "t"}, user)
-	if err := site.Mailer.Round(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, site.Mailer.Round(t.Context()))
 	page := root.Get("/admin/mail?state=failed").WantText(".mails", "550 5.1.1 No such mailbox").WantText(
 		".filing-states [aria-current]", "failed")
 	root.Post("/admin/mail/test", url.Values{"address": {"postmaster@example.org"}}).Want(http.StatusSeeOther)
 	root.Get("/admin/mail").WantText(".flash-error", "The relay did not accept the test mail: ")
 	server.OnRcpt(nil)
 	root.Post(page.Attr(".mails form", "action"), nil).Want(http.StatusSeeOther)
-	if err := site.Mailer.Round(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, site.Mailer.Round(t.Context()))
 	if mails := server.Mails(); len(mails) != 1 || mails[0].To != "root@example.org" {
 		t.Errorf("got %v, want the mail that failed", mails)
 	}

@@ -3,6 +3,8 @@ package export
 import (
 	"testing"
 	"time"
+
+	"mishap/crash/checktest"
 )
 
 func TestCSVText(t *testing.T) {
@@ -12,15 +14,11 @@ func TestCSVText(t *testing.T) {
 		"＝1": "'＝1", "": "", "a=b": "a=b",
 		"nul\x00": "nul\uFFFD",
 	} {
-		if got := csvText(text); got != want {
-			t.Errorf("%q: got %q, want %q", text, got, want)
-		}
+		checktest.Equal(t, text, csvText(text), want)
 	}
 	for cell, want := range map[any]string{int64(-5): "-5", 7: "7", time.Time{}: "",
 		time.Unix(0, 0).UTC(): "1970-01-01T00:00:00Z"} {
-		if got := csvText(cell); got != want {
-			t.Errorf("%v: got %q, want %q", cell, got, want)
-		}
+		checktest.Equal(t, cell, csvText(cell), want)
 	}
 }
 

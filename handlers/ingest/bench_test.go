@@ -16,6 +16,7 @@ import (
 	"github.com/klauspost/compress/s2"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
 	"mishap/db"
@@ -36,9 +37,7 @@ func BenchmarkReports(b *testing.B) {
 	}
 	server := must(embedded.Start(b.Context(), embedded.Config{DataDir: folder}))(b)
 	b.Cleanup(func() { _ = server.Stop(context.WithoutCancel(b.Context())) })
-	if err := db.Migrate(b.Context(), server.URL(), slog.New(slog.DiscardHandler)); err != nil {
-		b.Fatal(err)
-	}
+	checktest.NoError(b, db.Migrate(b.Context(), server.URL(), slog.New(slog.DiscardHandler)))
 	store := must(db.Open(b.Context(), db.Config{URL: server.URL(), MaxConns: 16}))(b)
 	b.Cleanup(store.Close)
 	pool := must(pgxpool.New(b.Context(), server.URL()+"&pool_max_conns=16"))(b)
@@ -76,9 +75,7 @@ func BenchmarkReports(b *testing.B) {
 						}
 					}
 				})
-				if err := store.WaitCounted(b.Context()); err != nil {
-					b.Fatal(err)
-				}
+				checktest.NoError(b, store.WaitCounted(b.Context()))
 				rates[v.name] = float64(b.N) / b.Elapsed().Seconds()
 				b.ReportMetric(rates[v.name], "reports/s")
 				after := processes.Used()

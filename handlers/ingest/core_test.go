@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/db/dbtest"
@@ -92,10 +93,7 @@ func TestCoreAnswers(t *testing.T) {
 
 func (h *fixture) wantFiles(t *testing.T, names ...string) {
 	t.Helper()
-	entries, err := os.ReadDir(filepath.Join(h.data, "cores"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := dbtest.Must(os.ReadDir(filepath.Join(h.data, "cores")))(t)
 	found := map[string]bool{}
 	for _, e := range entries {
 		if e.Name() != "store-id" {
@@ -168,9 +166,7 @@ func TestCoreStorageFails(t *testing.T) {
 	h := start(t, nil)
 	path := h.coreOf(t)
 	id := strings.Split(path, "/")[1]
-	if err := os.RemoveAll(filepath.Join(h.data, "cores")); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, os.RemoveAll(filepath.Join(h.data, "cores")))
 	h.post(t, path, text("core")).want(t, 500, "Failure to write OOPS "+id+" to storage provider")
 	if _, err := os.Stat(filepath.Join(h.data, "cores")); !os.IsNotExist(err) {
 		t.Errorf("got %v, want %v", err, fs.ErrNotExist)
@@ -189,11 +185,8 @@ func addresses(changes ...crashtest.Option) crashtest.Report {
 // symbolised announces an instance that symbolises the cores of this listener.
 func (h *fixture) symbolised(t *testing.T) {
 	t.Helper()
-	err := symbols.New(h.store).WorkerSeen(t.Context(), crash.SymbolWorker{
-		Store: openCores(t, h.data).ID(), Architectures: []string{"amd64"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, symbols.New(h.store).WorkerSeen(t.Context(), crash.SymbolWorker{
+		Store: openCores(t, h.data).ID(), Architectures: []string{"amd64"}}))
 }
 
 // wantCore posts a report and checks whether its core is asked for. It returns the path for the
@@ -290,9 +283,7 @@ func TestWantedCore(t *testing.T) {
 	h.post(t, first, text("core")).want(t, http.StatusOK, strings.Split(first, "/")[1])
 	h.counted(t)
 	h.wantCore(t, "m2", addresses(), false)
-	if err := store.WantCore(t.Context(), problem, "ada"); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, store.WantCore(t.Context(), problem, "ada"))
 	h.Close()
 	h.serve(t, func(d *ingest.Deps) { d.WantCores, d.Registerer = false, prometheus.NewRegistry() })
 	h.wantCore(t, "m3", addresses(), false)

@@ -22,6 +22,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
 	"mishap/crash/privacy"
@@ -112,10 +113,7 @@ func TestDamagedDocuments(t *testing.T) {
 	h := start(t, nil)
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, file := range samples(t, "*.bson") {
-		whole, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole := dbtest.Must(os.ReadFile(file))(t)
 		for range 20 {
 			data := bytes.Clone(whole)
 			for range 1 + r.IntN(8) {
@@ -145,10 +143,7 @@ func (h *fixture) wantAlive(t *testing.T) {
 // database, with all bodies decompressed, and all files of the instance for their values.
 func TestSecretFields(t *testing.T) {
 	t.Parallel()
-	table, err := privacy.Parse("ErrorMessage=secret JournalErrors=secret Acme*=secret", "private")
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := dbtest.Must(privacy.Parse("ErrorMessage=secret JournalErrors=secret Acme*=secret", "private"))(t)
 	url := dbtest.URL(t)
 	h := &fixture{store: dbtest.Open(t, url), url: url, data: t.TempDir(), metrics: prometheus.NewRegistry()}
 	h.serve(t, func(d *ingest.Deps) {
@@ -185,17 +180,11 @@ func TestSecretFields(t *testing.T) {
 // search returns where a text is in the database and in the files of the instance.
 func (h *fixture) search(t *testing.T, text string) (found []string) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), h.url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := dbtest.Must(pgx.Connect(t.Context(), h.url))(t)
 	defer conn.Close(t.Context()) //nolint:errcheck // only read
-	rows, err := conn.Query(t.Context(), `
+	rows := dbtest.Must(conn.Query(t.Context(), `
 		select format('%I.%I', n.nspname, c.relname) from pg_class as c join pg_namespace as n on n.oid = c.relnamespace
-		where c.relkind = 'r' and n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast')`)
-	if err != nil {
-		t.Fatal(err)
-	}
+		where c.relkind = 'r' and n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast')`))(t)
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil || len(tables) < 30 {
 		t.Fatalf("got %d tables, %v", len(tables), err)
@@ -210,14 +199,8 @@ func (h *fixture) search(t *testing.T, text string) (found []string) {
 			found = append(found, table)
 		}
 	}
-	rows, err = conn.Query(t.Context(), "select id from reports")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[[16]byte])
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows = dbtest.Must(conn.Query(t.Context(), "select id from reports"))(t)
+	ids := dbtest.Must(pgx.CollectRows(rows, pgx.RowTo[[16]byte]))(t)
 	for _, id := range ids {
 		for name, value := range h.report(t, crash.OopsID(id)).Fields {
 			if strings.Contains(name, text) || strings.Contains(value, text) {
@@ -225,7 +208,7 @@ func (h *fixture) search(t *testing.T, text string) (found []string) {
 			}
 		}
 	}
-	if err := filepath.WalkDir(h.data, func(path string, d fs.DirEntry, err error) error {
+	checktest.NoError(t, filepath.WalkDir(h.data, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
@@ -234,9 +217,7 @@ func (h *fixture) search(t *testing.T, text string) (found []string) {
 			found = append(found, path)
 		}
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return found
 }
 
@@ -246,16 +227,10 @@ func TestRates(t *testing.T) {
 	n := 0
 	send := func(path, address string) reply {
 		n++
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.URL+path,
-			body(crashtest.Native(crashtest.Process(n))))
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := dbtest.Must(http.NewRequestWithContext(t.Context(), http.MethodPost, h.URL+path,
+			body(crashtest.Native(crashtest.Process(n)))))(t)
 		req.Header.Set("X-Forwarded-For", address) // the test acts as a proxy on this machine
-		res, err := h.Client().Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := dbtest.Must(h.Client().Do(req))(t)
 		_ = res.Body.Close()
 		return reply{status: res.StatusCode, header: res.Header}
 	}
@@ -288,10 +263,7 @@ func TestRates(t *testing.T) {
 
 func (h *fixture) wantMetric(t *testing.T, name string, labels map[string]string, want float64) {
 	t.Helper()
-	families, err := h.metrics.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := dbtest.Must(h.metrics.Gather())(t)
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
 			match := f.GetName() == name
@@ -299,9 +271,7 @@ func (h *fixture) wantMetric(t *testing.T, name string, labels map[string]string
 				match = match && labels[l.GetName()] == l.GetValue()
 			}
 			if match {
-				if got := m.GetCounter().GetValue(); got != want {
-					t.Errorf("%s%v: got %v, want %v", name, labels, got, want)
-				}
+				checktest.Equal(t, fmt.Sprintf("%s%v", name, labels), m.GetCounter().GetValue(), want)
 				return
 			}
 		}
@@ -344,9 +314,7 @@ func TestTroubleInside(t *testing.T) {
 			h := start(t, func(d *ingest.Deps) { d.Intake = intake.New(intake.Config{}, c.store) })
 			got := h.post(t, "/machine", body(crashtest.Native()))
 			got.want(t, c.status, c.text)
-			if got.header.Get("Retry-After") != c.retryAfter {
-				t.Errorf("got Retry-After %q, want %q", got.header.Get("Retry-After"), c.retryAfter)
-			}
+			checktest.Equal(t, "Retry-After", got.header.Get("Retry-After"), c.retryAfter)
 		})
 	}
 }
@@ -359,9 +327,7 @@ func TestDatabaseGoneAndBack(t *testing.T) {
 	name, admin := h.admin(t)
 	run := func(sql string) {
 		t.Helper()
-		if _, err := admin.Exec(t.Context(), sql); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(admin.Exec(t.Context(), sql))(t)
 	}
 	run("alter database " + name + " with allow_connections false")
 	run("select pg_terminate_backend(pid) from pg_stat_activity where datname = '" + name + "'")
@@ -390,15 +356,10 @@ func TestDatabaseHangs(t *testing.T) {
 		}
 	}
 	h.ask(t, strings.Split(core, "/")[1], "machine")
-	conn, err := pgx.Connect(t.Context(), h.url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := dbtest.Must(pgx.Connect(t.Context(), h.url))(t)
 	defer conn.Close(context.WithoutCancel(t.Context())) //nolint:errcheck // the test is over
-	if _, err := conn.Exec(t.Context(), "begin; lock table report_keys, core_requests in access "+
-		"exclusive mode"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(conn.Exec(t.Context(), "begin; lock table report_keys, core_requests in access "+
+		"exclusive mode"))(t)
 	for path, document := range map[string][]byte{"/machine": crashtest.Native(crashtest.Process(2)).BSON(),
 		core: []byte("core")} {
 		got := h.post(t, path, bytes.NewReader(document))
@@ -434,14 +395,9 @@ func TestDiskFull(t *testing.T) {
 // admin connects to the server of the fixture's database, but to another database.
 func (h *fixture) admin(t *testing.T) (name string, conn *pgx.Conn) {
 	t.Helper()
-	config, err := pgx.ParseConfig(h.url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := dbtest.Must(pgx.ParseConfig(h.url))(t)
 	name, config.Database = config.Database, "postgres"
-	if conn, err = pgx.ConnectConfig(t.Context(), config); err != nil {
-		t.Fatal(err)
-	}
+	conn = dbtest.Must(pgx.ConnectConfig(t.Context(), config))(t)
 	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
 	return name, conn
 }
@@ -486,10 +442,7 @@ func FuzzPost(f *testing.F) {
 		f.Fatalf("no samples: %v", err)
 	}
 	for _, file := range files {
-		body, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
+		body := dbtest.Must(os.ReadFile(file))(f)
 		f.Add("ant", body)
 	}
 	f.Add("", crashtest.Markup().BSON())
@@ -504,13 +457,10 @@ func FuzzPost(f *testing.F) {
 		}
 		return rec.ID, false, nil
 	})
-	handler, err := ingest.New(ingest.Deps{
+	handler := dbtest.Must(ingest.New(ingest.Deps{
 		Intake: intake.New(intake.Config{MaxAgeDays: 366, Now: func() time.Time { return now }}, store),
 		Store:  noReports{}, Cores: openCores(f, f.TempDir()), MaxBytes: 1 << 20, Now: func() time.Time { return now },
-	})
-	if err != nil {
-		f.Fatal(err)
-	}
+	}))(f)
 	f.Fuzz(func(t *testing.T, system string, body []byte) {
 		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", bytes.NewReader(body))
 		req.URL.Path, req.URL.RawPath = "/"+system, ""

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
 	"mishap/crash/intake"
@@ -174,9 +175,7 @@ func TestRepetition(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if len(ids) != 1 {
-		t.Errorf("got %d ids, want 1", len(ids))
-	}
+	checktest.Equal(t, "ids", len(ids), 1)
 	h.wantCounts(t, crashtest.Native(), 1, 1)
 
 	h.post(t, "/machine", body(crashtest.Native(crashtest.Process(77)))).stored(t)
@@ -187,10 +186,7 @@ func TestRepetition(t *testing.T) {
 func (h *fixture) wantCounts(t *testing.T, of crashtest.Report, reports, systems int64) {
 	t.Helper()
 	h.counted(t)
-	b, err := h.store.Bucket(t.Context(), crash.BucketIDOf(grouping.SignatureOf(of.Fields()).Signature))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := dbtest.Must(h.store.Bucket(t.Context(), crash.BucketIDOf(grouping.SignatureOf(of.Fields()).Signature)))(t)
 	if b.Reports != reports || b.Systems != systems {
 		t.Errorf("got %d reports of %d machines, want %d of %d", b.Reports, b.Systems, reports, systems)
 	}
@@ -237,10 +233,7 @@ func start(t *testing.T, change func(*ingest.Deps)) *fixture {
 func (h *fixture) serve(t *testing.T, change func(*ingest.Deps)) {
 	t.Helper()
 	now := func() time.Time { return today }
-	trusted, err := proxies.Parse(proxies.Loopback)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trusted := dbtest.Must(proxies.Parse(proxies.Loopback))(t)
 	d := ingest.Deps{
 		Intake: intake.New(intake.Config{MaxAgeDays: 366, Now: now}, h.store), Store: symbols.New(h.store),
 		Cores: openCores(t, h.data), WantCores: true,
@@ -263,10 +256,7 @@ func (h *fixture) serve(t *testing.T, change func(*ingest.Deps)) {
 // openCores opens the store of cores in a folder.
 func openCores(t testing.TB, dir string) *cores.Store {
 	t.Helper()
-	s, err := cores.OpenFolder(t.Context(), filepath.Join(dir, "cores"), "the key of this test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := dbtest.Must(cores.OpenFolder(t.Context(), filepath.Join(dir, "cores"), "the key of this test"))(t)
 	return s
 }
 
@@ -285,10 +275,7 @@ func (h *fixture) post(t *testing.T, path string, body io.Reader) reply {
 
 func (h *fixture) send(t *testing.T, method, path string, body io.Reader) reply {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, h.URL, body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := dbtest.Must(http.NewRequestWithContext(t.Context(), method, h.URL, body))(t)
 	req.URL.Opaque = "//" + req.URL.Host + path // preserves slashes and escapes
 	req.Header.Set("Content-Type", "application/octet-stream")
 	res, err := h.Client().Do(req)
@@ -319,10 +306,7 @@ func (r reply) stored(t *testing.T) crash.OopsID {
 	if r.status != http.StatusOK || m == nil {
 		t.Fatalf("got %d %q, want 200 and an id with OOPSID", r.status, r.text)
 	}
-	id, err := crash.ParseOopsID(m[1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := dbtest.Must(crash.ParseOopsID(m[1]))(t)
 	return id
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/apport"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/symbols/cores"
 	"mishap/db"
@@ -28,9 +29,7 @@ import (
 func (h *handler) readBody(t *testing.T, size int64) (*room, error) {
 	t.Helper()
 	body, err := newPacedBody(httptest.NewRecorder(), request(t, bytes.NewReader(make([]byte, size)), -1), 1<<30)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, err)
 	in := h.newRoom()
 	data, err := in.read(t.Context(), body)
 	if err == nil && int64(len(data)) != size {
@@ -86,13 +85,9 @@ func TestMemoryIsReturned(t *testing.T) {
 		crashtest.Compressed(strings.Repeat("x", 17<<20)),
 	} {
 		document, err := apport.OpenBSON(crashtest.Native(crashtest.Set("ProcMaps", value)).BSON())
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.NoError(t, err)
 		in, err := h.readBody(t, int64(len(value)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.NoError(t, err)
 		if _, err := in.fields(t.Context(), document); err != nil {
 			t.Fatal(err)
 		}
@@ -110,9 +105,7 @@ func TestMemoryForDecompressing(t *testing.T) {
 	open := func(size int) *apport.Document {
 		d, err := apport.OpenBSON(crashtest.Native(crashtest.Set("ProcMaps",
 			crashtest.Compressed(strings.Repeat("x", size)))).BSON())
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.NoError(t, err)
 		return d
 	}
 	large, little, bomb := open(10<<20), open(10<<10), open(40<<20)
@@ -151,9 +144,7 @@ func TestMemoryFlood(t *testing.T) {
 	t.Parallel()
 	d, err := apport.OpenBSON(crashtest.Native(crashtest.Set("ProcMaps",
 		crashtest.Compressed(strings.Repeat("x", 2<<20)))).BSON())
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, err)
 	synctest.Test(t, func(t *testing.T) {
 		h := small()
 		results := make(chan error)
@@ -206,9 +197,7 @@ func TestPace(t *testing.T) {
 	t.Parallel()
 	w := &timed{ResponseRecorder: httptest.NewRecorder()}
 	body, err := newPacedBody(w, request(t, bytes.NewReader(make([]byte, 1<<20)), 1<<20), 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, err)
 	if n, err := io.Copy(io.Discard, body); n != 1<<20 || err != nil {
 		t.Fatalf("got %d bytes, %v", n, err)
 	}
@@ -235,9 +224,7 @@ func TestIncompleteBody(t *testing.T) {
 	} {
 		in := io.MultiReader(bytes.NewReader([]byte("beginning")), iotest.ErrReader(c.err))
 		body, err := newPacedBody(httptest.NewRecorder(), request(t, in, 100), 100)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.NoError(t, err)
 		_, err = io.ReadAll(body)
 		if e, ok := errors.AsType[*crash.Error](err); !ok || e.Kind != c.kind || e.Code != c.code {
 			t.Errorf("%v: got %v, want %v %s", c.err, err, c.kind, c.code)
@@ -248,9 +235,7 @@ func TestIncompleteBody(t *testing.T) {
 func openStore(t *testing.T) *cores.Store {
 	t.Helper()
 	s, err := cores.OpenFolder(t.Context(), t.TempDir(), "key")
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, err)
 	return s
 }
 

@@ -14,21 +14,18 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
+	"mishap/db/dbtest"
 )
 
 // dial opens a plain connection, on which a test sends exactly what whoopsie sends.
 func (h *fixture) dial(t *testing.T) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	var d net.Dialer
-	conn, err := d.DialContext(t.Context(), "tcp", h.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := dbtest.Must(d.DialContext(t.Context(), "tcp", h.Listener.Addr().String()))(t)
 	t.Cleanup(func() { _ = conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute)))
 	return conn, bufio.NewReader(conn)
 }
 
@@ -142,9 +139,7 @@ func TestWireMalformedChunks(t *testing.T) {
 		conn, in := h.dial(t)
 		write(t, conn, []byte("POST /machine HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"+c.body))
 		if c.ends {
-			if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
-				t.Fatal(err)
-			}
+			checktest.NoError(t, conn.(*net.TCPConn).CloseWrite())
 		}
 		if got := readReply(t, in); got.status != c.status || got.text == "" {
 			t.Errorf("%s: got %d %q, want %d and a message", name, got.status, got.text, c.status)
@@ -220,10 +215,7 @@ func TestSamples(t *testing.T) {
 	for _, file := range samples(t, "*.bson") {
 		name := strings.TrimSuffix(filepath.Base(file), ".bson")
 		t.Run(name, func(t *testing.T) {
-			body, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			body := dbtest.Must(os.ReadFile(file))(t)
 			r := h.report(t, h.post(t, "/"+name, bytes.NewReader(body)).stored(t))
 			if string(r.System) != name || r.Fields["Package"] == "" {
 				t.Errorf("got system %q, Package %q", r.System, r.Fields["Package"])
@@ -247,10 +239,7 @@ func (h *fixture) wantBucket(t *testing.T, r crash.StoredReport, signature strin
 		return
 	}
 	h.counted(t)
-	b, err := h.store.Bucket(t.Context(), *r.Bucket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := dbtest.Must(h.store.Bucket(t.Context(), *r.Bucket))(t)
 	if signature == "address" {
 		signature = r.AddressSignature
 		if !b.Provisional {
@@ -272,10 +261,7 @@ func TestSamplesOnce(t *testing.T) {
 	h := start(t, nil)
 	first := map[string]crash.OopsID{}
 	for _, file := range samples(t, "_usr_bin_tidewatch.*.bson") {
-		body, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := dbtest.Must(os.ReadFile(file))(t)
 		id := h.post(t, "/one-machine", bytes.NewReader(body)).stored(t)
 		crashName := strings.Join(strings.Split(filepath.Base(file), ".")[:2], ".")
 		if known, ok := first[crashName]; ok && known != id {
@@ -284,10 +270,7 @@ func TestSamplesOnce(t *testing.T) {
 		first[crashName] = id
 	}
 	h.counted(t)
-	b, err := h.store.Bucket(t.Context(), crash.BucketIDOf(signatures["_usr_bin_tidewatch.1000"].modern))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := dbtest.Must(h.store.Bucket(t.Context(), crash.BucketIDOf(signatures["_usr_bin_tidewatch.1000"].modern)))(t)
 	if b.Reports != 2 || b.Systems != 1 || b.LowestVersion != "1.4.2-1ubuntu0.1" || b.HighestVersion != "1.4.9-2" ||
 		b.LowestRelease != "Ubuntu 22.04" || b.HighestRelease != "Ubuntu 24.04" || b.HighestVersionRelease != "Ubuntu 24.04" {
 		t.Errorf("got %+v", b)
@@ -298,14 +281,8 @@ func TestSampleCores(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
 	for _, file := range samples(t, "*.core.txt") {
-		report, err := os.ReadFile(strings.TrimSuffix(file, ".core.txt") + ".modern.bson")
-		if err != nil {
-			t.Fatal(err)
-		}
-		coreText, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		report := dbtest.Must(os.ReadFile(strings.TrimSuffix(file, ".core.txt") + ".modern.bson"))(t)
+		coreText := dbtest.Must(os.ReadFile(file))(t)
 		id := h.post(t, "/machine", bytes.NewReader(report)).stored(t)
 		h.ask(t, id.String(), "machine")
 		h.post(t, "/"+id.String()+"/submit-core/amd64/machine", bytes.NewReader(coreText)).want(t, http.StatusOK, id.String())
@@ -318,14 +295,8 @@ func TestSampleCores(t *testing.T) {
 // core returns the stored core of a report.
 func (h *fixture) core(t *testing.T, id crash.OopsID) string {
 	t.Helper()
-	in, err := openCores(t, h.data).Open(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := dbtest.Must(openCores(t, h.data).Open(t.Context(), id))(t)
 	defer in.Close() //nolint:errcheck // only read
-	b, err := io.ReadAll(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := dbtest.Must(io.ReadAll(in))(t)
 	return string(b)
 }

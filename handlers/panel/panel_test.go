@@ -2,6 +2,7 @@ package panel
 
 import (
 	"bytes"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/handlers/web"
 	bugsview "mishap/views/bugs"
 )
@@ -76,27 +78,18 @@ func TestBugCellInEveryState(t *testing.T) {
 				Bug: crash.Bug{Number: 7, Title: hostile, URL: "javascript:alert(1)"},
 			}
 			var b bytes.Buffer
-			if err := bugsview.BugCell(p).Render(t.Context(), &b); err != nil {
-				t.Fatal(err)
-			}
+			checktest.NoError(t, bugsview.BugCell(p).Render(t.Context(), &b))
 			doc, err := goquery.NewDocumentFromReader(&b)
-			if err != nil {
-				t.Fatal(err)
-			}
+			checktest.NoError(t, err)
 			count := func(selector string) int { return doc.Find(selector).Length() }
 			buttons := tt.buttons
 			if !may {
 				buttons = 0
 			}
-			if got := count("form[method=post] button"); got != buttons {
-				t.Errorf("%q: got %d buttons, want %d", tt.state, got, buttons)
-			}
-			if got := count(".bug-now > a"); got != tt.links {
-				t.Errorf("%q: got %d links, want %d", tt.state, got, tt.links)
-			}
-			if got := count(`[hx-get][hx-trigger^="every"]`); got != tt.polls {
-				t.Errorf("%q: got %d parts that poll, want %d", tt.state, got, tt.polls)
-			}
+			checktest.Equal(t, fmt.Sprintf("%q: buttons", tt.state), count("form[method=post] button"), buttons)
+			checktest.Equal(t, fmt.Sprintf("%q: links", tt.state), count(".bug-now > a"), tt.links)
+			checktest.Equal(t, fmt.Sprintf("%q: parts that poll", tt.state), count(`[hx-get][hx-trigger^="every"]`),
+				tt.polls)
 			if count("script") > 0 || count(`.bug[role=status]`) != 1 || strings.Contains(doc.Find("a").AttrOr("href", ""),
 				"javascript") {
 				t.Errorf("%q: got unescaped text, or a cell without role=status", tt.state)

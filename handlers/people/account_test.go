@@ -1,6 +1,7 @@
 package people_test
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -12,7 +13,9 @@ import (
 	"github.com/pquerna/otp/totp"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
+	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 	"mishap/tracker/trackertest"
 )
@@ -33,13 +36,9 @@ func TestAccount(t *testing.T) {
 	}
 	save("~ada-lp").WantRedirect(http.StatusSeeOther, "/account")
 	page := c.Get("/account").WantText("#flash", "Saved.")
-	if got := page.Attr("#tracker-name", "value"); got != "ada-lp" {
-		t.Errorf("stored name after saving: got %q, want ada-lp", got)
-	}
+	checktest.Equal(t, "stored name after saving", page.Attr("#tracker-name", "value"), "ada-lp")
 	save("").WantRedirect(http.StatusSeeOther, "/account")
-	if got := c.Get("/account").Attr("#tracker-name", "value"); got != "" {
-		t.Errorf("stored name after removing: got %q, want none", got)
-	}
+	checktest.Equal(t, "stored name after removing", c.Get("/account").Attr("#tracker-name", "value"), "")
 	site.Visitor(t).Get("/account").WantRedirect(http.StatusSeeOther, "/login?next=%2Faccount")
 }
 
@@ -51,12 +50,8 @@ func TestSessions(t *testing.T) {
 	signedIn := func(c *handlertest.Client) bool { return c.Get("/account").Status == http.StatusOK }
 	page := one.Get("/account").Want(http.StatusOK).WantText("#sessions", "127.0.0.1").WantText("#sessions",
 		"Go-http-client")
-	if n := page.HTML().Find("#sessions tbody tr").Length(); n != 3 {
-		t.Errorf("got %d sessions, want 3", n)
-	}
-	if n := page.HTML().Find("#sessions .state").Length(); n != 1 {
-		t.Errorf("got %d present sessions, want 1", n)
-	}
+	checktest.Equal(t, "sessions", page.HTML().Find("#sessions tbody tr").Length(), 3)
+	checktest.Equal(t, "present sessions", page.HTML().Find("#sessions .state").Length(), 1)
 	end := func(c *handlertest.Client, id string) *handlertest.Answer {
 		t.Helper()
 		return c.Post("/account/sessions/end", url.Values{"session": {id}}).Want(http.StatusSeeOther)
@@ -132,9 +127,7 @@ func TestOwnAccount(t *testing.T) {
 	c.Post(ownPath+"/access-token", nil).WantRedirect(http.StatusSeeOther, "/account")
 	page := c.Get("/account").WantText("#flash", "~tria-lp").WantText("#own-tracker", "Connected").
 		WantText("#own-tracker .facts", "tria-lp").WantNone("#authorize")
-	if got := page.Attr("#tracker-name", "value"); got != "tria-lp" {
-		t.Errorf("name at the tracker: got %q, want tria-lp", got)
-	}
+	checktest.Equal(t, "name at the tracker", page.Attr("#tracker-name", "value"), "tria-lp")
 
 	// Each way to file a bug, by preference and by choice.
 	file := func(n int, do func(b crash.Bucket), want string) {
@@ -142,9 +135,7 @@ func TestOwnAccount(t *testing.T) {
 		b := nth(t, site, n)
 		do(b)
 		waitFor(t, func() bool { return site.Bucket(t, b.ID).Bug.Number != 0 })
-		if got := reporterOf(t, site, b); got != want {
-			t.Errorf("problem %d: got a bug by %q, want by %q", n, got, want)
-		}
+		checktest.Equal(t, fmt.Sprintf("problem %d: bug by", n), reporterOf(t, site, b), want)
 	}
 	create := func(b crash.Bucket) {
 		c.PostJSON(handlertest.CreatePath, map[string]string{"signature": b.Signature}).Want(http.StatusCreated)
@@ -296,9 +287,7 @@ func TestOwnAccountInBrowser(t *testing.T) {
 		handlertest.Click("label[for=review-private]"), handlertest.WaitVisible("#file-as-own:checked"),
 		handlertest.Click("#review-form button[value=file]"),
 		handlertest.Until(`document.body.innerText.includes("You are its reporter, as ~tria-lp.")`))
-	if got := reporterOf(t, site, b); got != "tria-lp" {
-		t.Errorf("got a bug by %q, want by tria-lp", got)
-	}
+	checktest.Equal(t, "bug by", reporterOf(t, site, b), "tria-lp")
 }
 
 // setUpApp switches an authenticator app on, and returns its secret and the recovery codes.
@@ -315,10 +304,7 @@ func setUpApp(t *testing.T, c *handlertest.Client) (secret string, recovery []st
 	secret = strings.ReplaceAll(page.Text("code.break"), " ", "")
 	c.Post("/account/second-factor/confirm", url.Values{"code": {"000"}}).Want(http.StatusUnprocessableEntity).
 		WantText("[role=alert]", "Wrong code")
-	code, err := totp.GenerateCode(secret, time.Now().Add(-30*time.Second)) // so that the present one is not used
-	if err != nil {
-		t.Fatal(err)
-	}
+	code := dbtest.Must(totp.GenerateCode(secret, time.Now().Add(-30*time.Second)))(t)
 	page = c.Post("/account/second-factor/confirm", url.Values{"code": {code}}).Want(http.StatusOK)
 	for _, li := range page.HTML().Find(".recovery-codes li").EachIter() {
 		recovery = append(recovery, li.Text())
@@ -352,10 +338,7 @@ func TestSecondStepOfSignIn(t *testing.T) {
 	}
 	page := c.Post("/login/code", url.Values{"code": {"123"}}).Want(http.StatusUnprocessableEntity)
 	page.WantText("[role=alert]", "Wrong code")
-	code, err := totp.GenerateCode(secret, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	code := dbtest.Must(totp.GenerateCode(secret, time.Now()))(t)
 	before := c.Cookie("sessionid")
 	c.Post("/login/code", url.Values{"code": {code}}).WantRedirect(http.StatusSeeOther, "/my?x=1")
 	if c.Cookie("sessionid") == before {
@@ -367,9 +350,7 @@ func TestSecondStepOfSignIn(t *testing.T) {
 	other.Post("/login", password).WantRedirect(http.StatusSeeOther, "/login/code")
 	other.Post("/login/code", url.Values{"code": {code}}).Want(http.StatusUnprocessableEntity).
 		WantText("[role=alert]", "has been used")
-	if err := site.People.SetPassword(t.Context(), "", user.Name, "another good one"); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, site.People.SetPassword(t.Context(), "", user.Name, "another good one"))
 	other.Post("/login/code", url.Values{"code": {recovery[0]}}).Want(http.StatusUnprocessableEntity).
 		WantText("[role=alert]", "Sign in again.")
 	c.Get("/account").Want(http.StatusSeeOther) // the new password has ended the session
@@ -391,9 +372,7 @@ func TestRequiredApp(t *testing.T) {
 	admin := site.AddUser(t, crash.RoleAdmin)
 	token, _, err := site.People.AddToken(t.Context(), admin, "x", []crash.Scope{crash.ScopeRead},
 		time.Now().AddDate(0, 0, 30))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, err)
 	c := site.As(t, crash.RoleAdmin)
 	for _, path := range []string{"/", "/admin", "/account", "/problems.csv", "/admin/access?person=x"} {
 		c.Get(path).WantRedirect(http.StatusSeeOther, "/account/second-factor")
@@ -409,10 +388,7 @@ func TestRequiredApp(t *testing.T) {
 	c.Get("/account/second-factor").Want(http.StatusOK).WantText("[role=alert]", "nothing else works")
 	c.Post("/account/second-factor/begin", url.Values{"password": {handlertest.Password}}).Want(http.StatusSeeOther)
 	secret := strings.ReplaceAll(c.Get("/account/second-factor").Text("code.break"), " ", "")
-	code, err := totp.GenerateCode(secret, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	code := dbtest.Must(totp.GenerateCode(secret, time.Now()))(t)
 	done := c.Post("/account/second-factor/confirm", url.Values{"code": {code}}).Want(http.StatusOK).WantNone(
 		"[role=alert]")
 	if got := done.Attr("section a.button", "href"); got != "/admin/access?person=x" {

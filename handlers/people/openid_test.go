@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 	"mishap/handlers/people/oidctest"
@@ -39,21 +40,12 @@ func visit(t *testing.T, c *handlertest.Client, start, next string) string {
 // An empty person cancels.
 func answer(t *testing.T, address, person string) *url.URL {
 	t.Helper()
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := dbtest.Must(url.Parse(address))(t)
 	stay := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+u.Host+"/+openid/answer",
-		strings.NewReader(url.Values{"request": {u.RawQuery}, "person": {person}}.Encode()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := dbtest.Must(http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+u.Host+"/+openid/answer",
+		strings.NewReader(url.Values{"request": {u.RawQuery}, "person": {person}}.Encode())))(t)
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	res, err := stay.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := dbtest.Must(stay.Do(req))(t)
 	defer func() { _ = res.Body.Close() }()
 	back, err := res.Location()
 	if err != nil {
@@ -66,14 +58,8 @@ func answer(t *testing.T, address, person string) *url.URL {
 // ask shows the practice provider the request, as a browser does.
 func ask(t *testing.T, address string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := dbtest.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil))(t)
+	res := dbtest.Must(http.DefaultClient.Do(req))(t)
 	_ = res.Body.Close()
 	if res.StatusCode != http.StatusOK {
 		t.Fatalf("provider: status %d", res.StatusCode)
@@ -357,9 +343,7 @@ func TestOldGroups(t *testing.T) {
 	back := answer(t, visit(t, c, startOpenID, "/admin/access"), "abc123")
 	c.Get(back.RequestURI()).WantRedirect(http.StatusSeeOther, "/account")
 	change().Want(http.StatusForbidden)
-	if err := site.People.SetRole(t.Context(), "", "kim", crash.RoleAdmin); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, site.People.SetRole(t.Context(), "", "kim", crash.RoleAdmin))
 	wait()
 	change().WantRedirect(http.StatusSeeOther, "/admin/access")
 }
@@ -404,9 +388,7 @@ func TestOpenIDPost(t *testing.T) {
 	}
 	post(stranger, path, url.Values{"openid.lp.is_member": {strings.Repeat("team,", 2000)}}).
 		Want(http.StatusUnprocessableEntity).WantText("main", "is too long")
-	if got := stranger.Cookie("sessionid"); got != "" {
-		t.Errorf("got a session %q for a form of another site, want none", got)
-	}
+	checktest.Equal(t, "session   for a form of another site", stranger.Cookie("sessionid"), "")
 }
 
 func TestOpenIDProviderIsDown(t *testing.T) {
@@ -459,9 +441,7 @@ func TestSignInElsewhereSlowsDown(t *testing.T) {
 		}
 		a.Want(http.StatusUnprocessableEntity)
 	}
-	if last != http.StatusTooManyRequests {
-		t.Errorf("after 30 failures: got status %d, want 429", last)
-	}
+	checktest.Equal(t, "after 30 failures: status", last, http.StatusTooManyRequests)
 }
 
 // TestSavedFormSurvivesSigningInElsewhere sends a form after the session has ended, signs in at the
@@ -496,24 +476,17 @@ func TestSignInElsewhereIsRecorded(t *testing.T) {
 	q := back.Query()
 	p.Sign(q, "ns.lp")
 	c.Get(back.Path + "?" + q.Encode()).Want(http.StatusUnprocessableEntity)
-	if err := site.People.Disable(t.Context(), "", "kim"); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, site.People.Disable(t.Context(), "", "kim"))
 	back = answer(t, visit(t, c, startOpenID, "/"), "abc123")
 	c.Get(back.RequestURI()).Want(http.StatusForbidden).WantText("#sign-in-problem", "this account is disabled")
 
-	rows, err := store.Pool.Query(t.Context(),
+	rows := dbtest.Must(store.Pool.Query(t.Context(),
 		`select person || ' ' || action || ' ' || subject || ' ' || reason
-		from audit_events where action like 'user.sign-in%' or action like 'access.%' order by id`)
-	if err != nil {
-		t.Fatal(err)
-	}
+		from audit_events where action like 'user.sign-in%' or action like 'access.%' order by id`))(t)
 	var events []string
 	for rows.Next() {
 		var event string
-		if err := rows.Scan(&event); err != nil {
-			t.Fatal(err)
-		}
+		checktest.NoError(t, rows.Scan(&event))
 		events = append(events, event)
 	}
 	want := []string{" access.grant launchpad bug-control ", " access.grant launchpad secret ", "kim user.sign-in kim ",
@@ -560,10 +533,7 @@ func TestPythonOpenID(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				back, err := http.DefaultTransport.RoundTrip(req)
-				if err != nil {
-					t.Fatal(err)
-				}
+				back := dbtest.Must(http.DefaultTransport.RoundTrip(req))(t)
 				_ = back.Body.Close()
 				at, err := back.Location()
 				if err != nil {
@@ -592,19 +562,11 @@ func TestPythonOpenID(t *testing.T) {
 func startPython(t *testing.T, python, teams string) string {
 	t.Helper()
 	provider := exec.CommandContext(t.Context(), python, "testdata/openid_provider.py", "kim", teams)
-	in, err := provider.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := provider.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := dbtest.Must(provider.StdinPipe())(t)
+	out := dbtest.Must(provider.StdoutPipe())(t)
 	var said strings.Builder
 	provider.Stderr = &said
-	if err := provider.Start(); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, provider.Start())
 	t.Cleanup(func() {
 		_ = in.Close() // ends it
 		_ = provider.Wait()
@@ -653,9 +615,7 @@ func TestOIDC(t *testing.T) {
 		WantText("#main", "id2")
 	for name, want := range map[string]string{"code_challenge_method": "S256", "response_type": "code",
 		"scope": "openid profile groups offline_access", "client_id": oidctest.ClientID} {
-		if got := p.Asked.Get(name); got != want {
-			t.Errorf("request: %s is %q, want %q", name, got, want)
-		}
+		checktest.Equal(t, fmt.Sprintf("request: %s ", name), p.Asked.Get(name), want)
 	}
 	for _, name := range []string{"state", "nonce", "code_challenge"} {
 		if len(p.Asked.Get(name)) < 26 {
@@ -760,10 +720,7 @@ func TestOIDCStolenAnswers(t *testing.T) {
 	victim.Get(back.RequestURI()).Want(http.StatusUnprocessableEntity)
 
 	// The code alone, in a sign-in that the victim has begun, is of no use without the verifier of PKCE.
-	own, err := url.Parse(visit(t, victim, startOIDC, "/my"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := dbtest.Must(url.Parse(visit(t, victim, startOIDC, "/my")))(t)
 	q := back.Query()
 	q.Set("state", own.Query().Get("state"))
 	victim.Get(back.Path+"?"+q.Encode()).Want(http.StatusUnprocessableEntity).WantText("#sign-in-problem",
@@ -802,14 +759,8 @@ func TestProvidersAreNotMixed(t *testing.T) {
 	back := p.SignIn(t, visit(t, c, startOIDC, "/my"), "test-user2")
 	c.Get(strings.Replace(back.RequestURI(), "/oidc/", "/openid/", 1)).Want(http.StatusUnprocessableEntity).
 		WantText("#sign-in-problem", "not begun in this browser")
-	openid, err := url.Parse(visit(t, c, startOpenID, "/my"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	state, err := url.Parse(openid.Query().Get("openid.return_to"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	openid := dbtest.Must(url.Parse(visit(t, c, startOpenID, "/my")))(t)
+	state := dbtest.Must(url.Parse(openid.Query().Get("openid.return_to")))(t)
 	q := back.Query()
 	q.Set("state", state.Query().Get("state"))
 	c.Get(back.Path+"?"+q.Encode()).Want(http.StatusUnprocessableEntity).WantText("#sign-in-problem",
@@ -830,11 +781,8 @@ func TestOIDCLogout(t *testing.T) {
 	}
 	logout := func(token string) *handlertest.Answer {
 		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, site.URL+"/login/oidc/logout",
-			strings.NewReader(url.Values{"logout_token": {token}}.Encode()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := dbtest.Must(http.NewRequestWithContext(t.Context(), http.MethodPost, site.URL+"/login/oidc/logout",
+			strings.NewReader(url.Values{"logout_token": {token}}.Encode())))(t)
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		a := site.Visitor(t).Do(req)
 		if got := a.Header.Values("Cache-Control"); !slices.Contains(got, "no-store") {
@@ -887,9 +835,7 @@ func TestOIDCLogout(t *testing.T) {
 	}
 	const sqlRecords = `select string_agg(person || ' ' || (detail ->> 'sessions'), ', ' order by id) from audit_events
 		where action = 'session.end-by-provider'`
-	if got := site.Value(t, sqlRecords); got != "test-user2 2, test-user2 1" {
-		t.Errorf("audit log: got %s, want both logouts", got)
-	}
+	checktest.Equal(t, "audit log", site.Value(t, sqlRecords), "test-user2 2, test-user2 1")
 }
 
 // groupsSite is a site whose people have rights from groups of an OpenID Connect provider.
@@ -926,14 +872,9 @@ func (s *groupsSite) later(interval string) {
 // token returns the header with a new token of test-user2.
 func (s *groupsSite) token(scopes ...crash.Scope) handlertest.Header {
 	s.t.Helper()
-	u, err := s.People.ByName(s.t.Context(), "test-user2")
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	u := dbtest.Must(s.People.ByName(s.t.Context(), "test-user2"))(s.t)
 	token, _, err := s.People.AddToken(s.t.Context(), u, fmt.Sprint(scopes), scopes, time.Now().Add(time.Hour))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	checktest.NoError(s.t, err)
 	return handlertest.Header{Name: "Authorization", Value: "Bearer " + token}
 }
 
@@ -981,9 +922,7 @@ func TestGroupRightsExpire(t *testing.T) {
 	}
 
 	// A right that was given by hand needs no group.
-	if err := s.People.SetRole(t.Context(), "", "test-user2", crash.RoleViewer); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, s.People.SetRole(t.Context(), "", "test-user2", crash.RoleViewer))
 	s.wantRights(crash.RoleViewer, false, true)
 	s.signIn(c, "/my") // SetRole has ended the session
 	s.later("31 days")
@@ -1094,9 +1033,7 @@ func TestRefreshGroups(t *testing.T) {
 	refresh(nil)
 
 	// Nobody asks about a disabled account.
-	if err := s.People.Disable(t.Context(), "", "test-user2"); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, s.People.Disable(t.Context(), "", "test-user2"))
 	before = asked()
 	refresh(nil)
 	if asked() != before {
@@ -1131,9 +1068,7 @@ func TestRefreshTokenAfterLogout(t *testing.T) {
 		}
 		has("signed in", true)
 		s.later("7 hours")
-		if err := s.RefreshGroups(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		checktest.NoError(t, s.RefreshGroups(t.Context()))
 		has("asked for the groups", true)
 		c.Post("/logout", nil)
 		has("signed out here", true)
@@ -1159,19 +1094,14 @@ func TestRefusedScope(t *testing.T) {
 		t.Errorf("got %s, want a request without refresh token", again)
 	}
 	c.Get(s.provider.SignIn(t, again, "test-user2").RequestURI()).WantRedirect(http.StatusSeeOther, "/my")
-	if got := s.Value(t, `select refresh_token from identities`); got != "" {
-		t.Errorf("got refresh token %q, want none", got)
-	}
+	checktest.Equal(t, "refresh token", s.Value(t, `select refresh_token from identities`), "")
 	if second, err := url.Parse(visit(t, c, startOIDC, "/my")); err != nil {
 		t.Fatal(err)
 	} else {
 		refused.Set("state", second.Query().Get("state"))
 	}
 	refresh := c.Get("/login/oidc/return?" + refused.Encode()).Header.Get("Refresh")
-	third, err := url.Parse(strings.TrimPrefix(refresh, "0; url="))
-	if err != nil {
-		t.Fatal(err)
-	}
+	third := dbtest.Must(url.Parse(strings.TrimPrefix(refresh, "0; url=")))(t)
 	refused.Set("state", third.Query().Get("state"))
 	c.Get("/login/oidc/return?"+refused.Encode()).Want(http.StatusUnprocessableEntity).
 		WantText("#sign-in-problem", "invalid_scope")
@@ -1193,11 +1123,7 @@ func TestAdministratorByGroupErases(t *testing.T) {
 	if a := erase("second").Want(http.StatusUnauthorized); !strings.Contains(a.Body, "old_groups") {
 		t.Errorf("got %s, want that the groups are old", a.Body)
 	}
-	if err := s.RefreshGroups(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, s.RefreshGroups(t.Context()))
 	erase("third").Want(http.StatusAccepted)
-	if got := s.Value(t, `select count(*)::text from erasures`); got != "2" {
-		t.Errorf("got %s erasures, want two", got)
-	}
+	checktest.Equal(t, "erasures", s.Value(t, `select count(*)::text from erasures`), "2")
 }

@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
+	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 	"mishap/handlers/proxies"
 )
@@ -74,9 +76,7 @@ func TestServiceAccounts(t *testing.T) {
 	// Tokens of others are out of reach.
 	_, other, err := site.People.AddToken(t.Context(), site.AddUser(t, crash.RoleAdmin), "mine", crash.Scopes[:1],
 		token.Expires)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, err)
 	for _, action := range []string{"renew", "revoke"} {
 		path := "/service/bot/tokens/" + site.Value(t, "select $1::bigint::text", other.ID) + "/" + action
 		kim.Post(path, nil, person("kim"), inGroups("sru")).Want(http.StatusNotFound)
@@ -97,9 +97,7 @@ func TestServiceAccounts(t *testing.T) {
 	const sqlRecords = `
 		select string_agg(person || ' ' || action, ', ' order by id) from audit_events where subject = 'bot'`
 	want := "ada-admin user.add, ada-admin token.add, kim token.add, kim token.revoke, ada-admin user.team"
-	if got := site.Value(t, sqlRecords); got != want {
-		t.Errorf("audit log: got %s, want %s", got, want)
-	}
+	checktest.Equal(t, "audit log", site.Value(t, sqlRecords), want)
 }
 
 // TestAllTokens reads the tokens of all accounts, and revokes some of them.
@@ -111,16 +109,12 @@ func TestAllTokens(t *testing.T) {
 	var secrets []string
 	for _, name := range []string{"fresh", "expired", "unused", "revoked"} {
 		secret, _, err := site.People.AddToken(t.Context(), ada, name, crash.Scopes[:1], site.Store.Now().AddDate(0, 6, 0))
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.NoError(t, err)
 		secrets = append(secrets, secret)
 	}
 	change := func(sql string) {
 		t.Helper()
-		if _, err := site.Store.Pool.Exec(t.Context(), sql); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(site.Store.Pool.Exec(t.Context(), sql))(t)
 	}
 	change(`update api_tokens set created = now() - interval '20 days',
 		expires = now() - interval '1 day' where name = 'expired'`)
@@ -148,9 +142,7 @@ func TestAllTokens(t *testing.T) {
 		"?text=ada-viewer&scope=read": "fresh expired unused", "?scope=admin": "", "?text=%25": "",
 		"?text=%00": "fresh expired unused",
 	} {
-		if got := names(query); got != want {
-			t.Errorf("%q: got %q, want %q", query, got, want)
-		}
+		checktest.Equal(t, query, names(query), want)
 	}
 	admin.Get("/admin/tokens?state=x").Want(http.StatusBadRequest)
 	admin.Post("/admin/tokens/revoke", url.Values{"state": {"valid"}}).Want(http.StatusBadRequest)
@@ -158,15 +150,11 @@ func TestAllTokens(t *testing.T) {
 		admin.Post("/admin/tokens/revoke", url.Values{"state": {state}}).WantRedirect(http.StatusSeeOther, "/admin/tokens")
 		admin.Get("/admin/tokens").WantText("#flash", "1 token revoked.")
 	}
-	if got := names(""); got != "fresh" {
-		t.Errorf("after revoking: got %q, want fresh", got)
-	}
+	checktest.Equal(t, "after revoking", names(""), "fresh")
 	admin.Post("/admin/tokens/1/revoke", url.Values{"filter": {"state=valid"}}).WantRedirect(http.StatusSeeOther,
 		"/admin/tokens?state=valid")
-	if got := site.Value(t,
-		`select count(*)::text from audit_events where action = 'token.revoke' and person = 'ada-admin'`); got != "3" {
-		t.Errorf("got %s records, want 3", got)
-	}
+	checktest.Equal(t, "records", site.Value(t,
+		`select count(*)::text from audit_events where action = 'token.revoke' and person = 'ada-admin'`), "3")
 }
 
 func TestTokensOnThePage(t *testing.T) {
@@ -219,9 +207,7 @@ func TestTokenScopes(t *testing.T) {
 	c.PostJSON(handlertest.CreatePath, body, plain("mishap_wrong")...).Want(http.StatusUnauthorized)
 	c.PostJSON(handlertest.CreatePath, body, plain(file)...).Want(http.StatusCreated)
 	c.PostJSON(handlertest.CreatePath, body, plain(file)...).Want(http.StatusOK)
-	if got := len(site.Tracker.Bugs()); got != 1 {
-		t.Errorf("got %d bugs, want one", got)
-	}
+	checktest.Equal(t, "bugs", len(site.Tracker.Bugs()), 1)
 	// Tokens do not work for forms, parts or pages.
 	c.Post(handlertest.CreatePath, url.Values{"signature": {b.Signature}}, handlertest.Bearer(file)...).
 		Want(http.StatusUnsupportedMediaType)
@@ -230,9 +216,7 @@ func TestTokenScopes(t *testing.T) {
 	triager.PostJSON(handlertest.CreatePath, body, plain("mishap_wrong")...).Want(http.StatusUnauthorized)
 	// A person who has lost the right to file cannot file with a token either.
 	viewer := site.AddUser(t, crash.RoleTriager)
-	if err := site.People.Disable(t.Context(), "", viewer.Name); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, site.People.Disable(t.Context(), "", viewer.Name))
 	c.PostJSON(handlertest.CreatePath, body, plain(file)...).Want(http.StatusUnauthorized)
 }
 

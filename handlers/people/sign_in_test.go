@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
@@ -24,12 +25,8 @@ func TestSignInAndOut(t *testing.T) {
 	c := site.Visitor(t)
 
 	page := c.Get("/login?next=/oops/1").Want(http.StatusOK)
-	if got := page.Attr("#sign-in input[name=next]", "value"); got != "/oops/1" {
-		t.Errorf("next: got %q, want /oops/1", got)
-	}
-	if got := c.Cookie("sessionid"); got != "" {
-		t.Errorf("a visitor got the session %q, want none", got)
-	}
+	checktest.Equal(t, "next", page.Attr("#sign-in input[name=next]", "value"), "/oops/1")
+	checktest.Equal(t, "a visitor : session", c.Cookie("sessionid"), "")
 	before := c.Cookie("csrftoken")
 	in := c.Post("/login", url.Values{"username": {strings.ToUpper(ada.Name)}, "password": {handlertest.Password},
 		"next": {"/admin/tracker?x=1"}})
@@ -52,9 +49,7 @@ func TestSignInAndOut(t *testing.T) {
 
 	session := c.Cookie("sessionid")
 	c.Post("/logout", nil).WantRedirect(http.StatusSeeOther, "/")
-	if got := c.Cookie("sessionid"); got != "" {
-		t.Errorf("session cookie after sign-out: got %q, want none", got)
-	}
+	checktest.Equal(t, "session cookie after sign-out", c.Cookie("sessionid"), "")
 	c.SetCookie("sessionid", session)
 	c.Get("/no-such-page").Want(http.StatusNotFound).WantNone(".account-name")
 }
@@ -83,13 +78,8 @@ func TestSignInRefused(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
 	ada := site.AddUser(t, crash.RoleViewer)
-	gone, err := site.People.Add(t.Context(), "", "gone", crash.RoleViewer, handlertest.Password)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := site.People.Disable(t.Context(), "", gone.Name); err != nil {
-		t.Fatal(err)
-	}
+	gone := dbtest.Must(site.People.Add(t.Context(), "", "gone", crash.RoleViewer, handlertest.Password))(t)
+	checktest.NoError(t, site.People.Disable(t.Context(), "", gone.Name))
 	messages := map[string]bool{}
 	for _, tt := range []struct{ name, password string }{
 		{ada.Name, "wrong horse"},
@@ -144,12 +134,8 @@ func TestSignInSlowsDown(t *testing.T) {
 	}
 	a := signIn(other.Visitor(t), handlertest.Password, "192.0.2.1").Want(http.StatusTooManyRequests)
 	a.WantText("#sign-in-problem", "Wait 1 second")
-	if got := a.Header.Get("Retry-After"); got != "1" {
-		t.Errorf("Retry-After: got %q, want 1", got)
-	}
-	if got := a.Attr("#username", "value"); got != ada.Name {
-		t.Errorf("name in the form: got %q, want %q", got, ada.Name)
-	}
+	checktest.Equal(t, "Retry-After", a.Header.Get("Retry-After"), "1")
+	checktest.Equal(t, "name in the form", a.Attr("#username", "value"), ada.Name)
 	signIn(other.Visitor(t), handlertest.Password, "198.51.100.7").Want(http.StatusSeeOther)
 	signIn(known, handlertest.Password, "192.0.2.1").Want(http.StatusSeeOther)
 }
@@ -175,16 +161,12 @@ func TestAccountsTakeEffectAtOnce(t *testing.T) {
 	c, second := site.As(t, crash.RoleViewer), site.As(t, crash.RoleViewer)
 	c.Get("/no-such-page").WantText(".account-name", ada.Name)
 
-	if err := site.People.SetPassword(t.Context(), "", ada.Name, "another password"); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, site.People.SetPassword(t.Context(), "", ada.Name, "another password"))
 	c.Get("/no-such-page").WantNone(".account-name")
 	second.Get("/no-such-page").WantNone(".account-name")
 
 	c.SignIn(ada.Name, "another password").Want(http.StatusSeeOther)
-	if err := site.People.Disable(t.Context(), "", ada.Name); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, site.People.Disable(t.Context(), "", ada.Name))
 	c.Get("/no-such-page").WantNone(".account-name")
 	c.SignIn(ada.Name, "another password").Want(http.StatusUnprocessableEntity)
 }
@@ -202,9 +184,7 @@ func TestChangeAccounts(t *testing.T) {
 	}
 	do := func(change func(ctx context.Context, by, name string) error) {
 		t.Helper()
-		if err := change(t.Context(), "", ada.Name); err != nil {
-			t.Fatal(err)
-		}
+		checktest.NoError(t, change(t.Context(), "", ada.Name))
 	}
 	to := func(role crash.Role) func(context.Context, string, string) error {
 		return func(ctx context.Context, by, name string) error { return site.People.SetRole(ctx, by, name, role) }
@@ -297,16 +277,11 @@ func TestSessionThatCannotBeRead(t *testing.T) {
 // as the proxy.
 func behindProxy(t *testing.T, peers string, o handlertest.Options) *handlertest.Site {
 	t.Helper()
-	networks, err := proxies.Parse(peers)
-	if err != nil {
-		t.Fatal(err)
-	}
+	networks := dbtest.Must(proxies.Parse(peers))(t)
 	o.Proxy = web.ProxyConfig{Header: "X-Forwarded-User", GroupsHeader: "X-Forwarded-Groups", Peers: networks}
 	site := handlertest.New(t, o)
-	if err := site.People.Grant(t.Context(), "", crash.Grant{Source: crash.SourceProxy, Group: "staff",
-		Role: crash.RoleTriager, Scope: crash.GrantScope{Kind: crash.GrantAll}}); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, site.People.Grant(t.Context(), "", crash.Grant{Source: crash.SourceProxy, Group: "staff",
+		Role: crash.RoleTriager, Scope: crash.GrantScope{Kind: crash.GrantAll}}))
 	return site
 }
 
@@ -361,10 +336,7 @@ func TestSignInByProxy(t *testing.T) {
 		"person": {"X-Forwarded-User": {"kim", "root"}, "X-Forwarded-Groups": {"staff"}},
 		"groups": {"X-Forwarded-User": {"kim"}, "X-Forwarded-Groups": {"none", "staff"}},
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, site.URL+"/account", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := dbtest.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, site.URL+"/account", nil))(t)
 		req.Header = values
 		req.Header.Set("Accept", "text/html")
 		site.Visitor(t).Do(req).Want(http.StatusBadRequest).WantText("main", "more than once")
@@ -374,9 +346,7 @@ func TestSignInByProxy(t *testing.T) {
 	local := site.As(t, crash.RoleAdmin)
 	local.Get("/account", person("kim")).Want(http.StatusOK).WantText(".account-name", "ada-admin")
 
-	if err := site.People.Disable(t.Context(), "", "kim"); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, site.People.Disable(t.Context(), "", "kim"))
 	c.Get("/", person("kim"), inGroups("staff")).Want(http.StatusForbidden).WantText("main", "this account is disabled")
 }
 
@@ -408,10 +378,8 @@ func TestProxyHeaderOfOthers(t *testing.T) {
 func TestProxyGroupsAreNeverOld(t *testing.T) {
 	t.Parallel()
 	site := behindProxy(t, proxies.Loopback, handlertest.Options{})
-	if err := site.People.Grant(t.Context(), "", crash.Grant{Source: crash.SourceProxy, Group: "admins",
-		Role: crash.RoleAdmin, Scope: crash.GrantScope{Kind: crash.GrantAll}}); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, site.People.Grant(t.Context(), "", crash.Grant{Source: crash.SourceProxy, Group: "admins",
+		Role: crash.RoleAdmin, Scope: crash.GrantScope{Kind: crash.GrantAll}}))
 	c := site.Visitor(t)
 	change := func(groups string) *handlertest.Answer {
 		t.Helper()
@@ -419,10 +387,8 @@ func TestProxyGroupsAreNeverOld(t *testing.T) {
 			inGroups(groups))
 	}
 	c.Get("/", person("kim"), inGroups("admins")).Want(http.StatusOK)
-	if _, err := site.Store.Pool.Exec(t.Context(),
-		`update identities set last_sign_in = last_sign_in - interval '13 hours'`); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(site.Store.Pool.Exec(t.Context(),
+		`update identities set last_sign_in = last_sign_in - interval '13 hours'`))(t)
 	change("admins").WantRedirect(http.StatusSeeOther, "/admin/access")
 	change("staff").Want(http.StatusForbidden)
 }

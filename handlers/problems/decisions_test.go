@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
@@ -282,15 +283,11 @@ func TestEmbargoedBugIsPrivate(t *testing.T) {
 		t.Fatalf("got bugs %+v, want one that is private", bugs)
 	}
 	admin.Get(b.ID.Path()).Want(http.StatusOK).WantText("#manual", "Embargoed by ada-triager")
-	if _, err := site.Decisions.Merge(t.Context(), other.ID, []crash.BucketID{b.ID}, "ada-admin", ""); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(site.Decisions.Merge(t.Context(), other.ID, []crash.BucketID{b.ID}, "ada-admin", ""))(t)
 	triager.Get(other.ID.Path()).Want(http.StatusNotFound)
 	admin.Post(other.ID.Path()+"/embargo", url.Values{"do": {"lift"}}).WantRedirect(http.StatusSeeOther, other.ID.Path())
 	triager.Get(other.ID.Path()).Want(http.StatusOK)
-	if got := site.Tracker.Bugs()[0].InformationType; got != "Private Security" {
-		t.Errorf("after the embargo: got a bug with %q, want it as before", got)
-	}
+	checktest.Equal(t, "after the embargo: bug with", site.Tracker.Bugs()[0].InformationType, "Private Security")
 }
 
 // TestEmbargoByAPI sets and lifts embargoes by API tokens, with and without the right to see them.
@@ -370,9 +367,7 @@ func TestEmbargoConfirmations(t *testing.T) {
 	confirmed := handlertest.BugForm(public)
 	confirmed.Set("public", "yes")
 	c.Post(b.ID.Path()+"/link", confirmed).WantRedirect(http.StatusSeeOther, b.ID.Path())
-	if got := site.Bucket(t, b.ID).Bug.Number; got != public {
-		t.Errorf("with confirmation: got bug %d, want %d", got, public)
-	}
+	checktest.Equal(t, "with confirmation: bug", site.Bucket(t, b.ID).Bug.Number, public)
 }
 
 // TestUnconfirmedPrivate checks that a right to private data that an upgrade gave does not show
@@ -419,9 +414,8 @@ func TestEmbargoedList(t *testing.T) {
 		t.Errorf("got %d times, want since when it is embargoed", got)
 	}
 	for path, want := range map[string]int{native.ID.Path(): 1, native.ID.Path() + "/embargo": 1, python.ID.Path(): 0} {
-		if got := page.HTML().Find(`main a[href="` + path + `"]`).Length(); got != want {
-			t.Errorf("%s: got %d links, want %d", path, got, want)
-		}
+		checktest.Equal(t, fmt.Sprintf("%s: links", path), page.HTML().Find(`main a[href="`+path+`"]`).Length(),
+			want)
 	}
 	for query, want := range map[string]*crash.Bucket{"is:embargoed": &native, "-is:embargoed": &python} {
 		rows := admin.Get(handlertest.SearchFor(query)).Want(http.StatusOK).HTML().Find("table.problems tbody tr")
@@ -432,9 +426,7 @@ func TestEmbargoedList(t *testing.T) {
 	viewer.Get("/embargoed").Want(http.StatusOK).WantText(".empty", "no embargoed problem")
 	for query, rows := range map[string]int{"is:embargoed": 0, "-is:embargoed": 1} {
 		got := viewer.Get(handlertest.SearchFor(query)).Want(http.StatusOK).HTML().Find("table.problems tbody tr").Length()
-		if got != rows {
-			t.Errorf("%s without the right: got %d rows, want %d", query, got, rows)
-		}
+		checktest.Equal(t, fmt.Sprintf("%s without the right: rows", query), got, rows)
 	}
 	site.Visitor(t).Get("/embargoed").WantRedirect(http.StatusSeeOther, "/login?next=%2Fembargoed")
 	admin.Get("/account").Want(http.StatusOK).WantText("main", "Embargoed problems")

@@ -19,6 +19,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/apport"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/symbols/cores"
 	"mishap/db/dbtest"
@@ -238,10 +239,7 @@ var selfLink = regexp.MustCompile(`<link rel="self"[^>]*>`)
 // checkHead sends a HEAD request and compares the headers with those of the whole answer.
 func checkHead(t *testing.T, c *handlertest.Client, path string, whole *handlertest.Answer) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodHead, c.URL+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := dbtest.Must(http.NewRequestWithContext(t.Context(), http.MethodHead, c.URL+path, nil))(t)
 	a := c.Do(r).Want(http.StatusOK)
 	for _, name := range []string{"ETag", "Last-Modified", "Content-Type"} {
 		if a.Header.Get(name) != whole.Header.Get(name) {
@@ -355,16 +353,10 @@ func TestExportStreams(t *testing.T) { // not parallel: it measures the memory o
 	}
 	token := handlertest.MakeToken(t, site.As(t, crash.RoleViewer), "read", "read-private")
 	for _, path := range []string{b.ID.Path() + ".csv", "/user/machine-1.csv"} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, site.URL+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := dbtest.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, site.URL+path, nil))(t)
 		r.Header.Set("Authorization", "Bearer "+token)
 		before := heap()
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := dbtest.Must(http.DefaultClient.Do(r))(t)
 		counted := &counter{from: answer.Body}
 		lines, rows, peak := csv.NewReader(counted), 0, uint64(0)
 		lines.ReuseRecord = true
@@ -416,14 +408,9 @@ func TestDownloadReport(t *testing.T) {
 			crashtest.Set("../x y", "lost"), crashtest.Set("\n: z", "lost")),
 	} {
 		id := p.Accept("m", report)
-		stored, err := p.Store.Report(t.Context(), id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		stored := dbtest.Must(p.Store.Report(t.Context(), id))(t)
 		a := c.Get("/oops/" + id.String() + ".crash").Want(http.StatusOK)
-		if got, want := a.Header.Get("Content-Disposition"), `attachment; filename="`+id.String()+`.crash"`; got != want {
-			t.Errorf("%s: got %q, want %q", name, got, want)
-		}
+		checktest.Equal(t, name, a.Header.Get("Content-Disposition"), `attachment; filename="`+id.String()+`.crash"`)
 		got, binary, err := apport.Read(strings.NewReader(a.Body), apport.Limits{})
 		if err != nil || binary != nil {
 			t.Fatalf("%s: parse: %v, binary %v", name, err, binary)
@@ -434,27 +421,22 @@ func TestDownloadReport(t *testing.T) {
 			delete(want, "\n: z")
 			want["MishapLeftOut"] = "\n: z\n../x y"
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: fields (-want +got):\n%s", name, diff)
-		}
+		checktest.Diff(t, fmt.Sprintf("%s: fields", name), got, want)
 		var raw struct {
 			ID, URL, Machine, Problem, Rule string
 			Arrived, Occurred               string
 			Fields                          crash.Fields
 		}
 		c.Get("/oops/" + id.String() + ".json").Want(http.StatusOK).JSON(&raw)
-		if stored, err = p.Store.Report(t.Context(), id); err != nil {
-			t.Fatal(err)
-		}
+		stored = dbtest.Must(p.Store.Report(t.Context(), id))(t)
 		if diff := cmp.Diff(stored.Fields, raw.Fields); diff != "" || raw.ID != id.String() || raw.Machine != "m" ||
 			!strings.HasSuffix(raw.Problem, stored.Bucket.Path()) {
 			t.Errorf("%s: JSON: got %s %s %s, fields (-want +got):\n%s", name, raw.ID, raw.Machine, raw.Problem, diff)
 		}
 		page := c.Get("/oops/" + id.String()).Want(http.StatusOK)
 		for i, ending := range []string{".json", ".crash"} {
-			if got, want := page.HTML().Find(".downloads a").Eq(i).AttrOr("href", ""), "/oops/"+id.String()+ending; got != want {
-				t.Errorf("%s: link: got %q, want %q", name, got, want)
-			}
+			checktest.Equal(t, fmt.Sprintf("%s: link", name), page.HTML().Find(".downloads a").Eq(i).AttrOr("href", ""),
+				"/oops/"+id.String()+ending)
 		}
 		c.Get("/oops/" + id.String() + ".xml").Want(http.StatusNotFound)
 		p.Visitor(t).Get("/oops/"+id.String()+".crash").WantRedirect(http.StatusSeeOther, "/login?next=%2Foops%2F"+
@@ -466,10 +448,7 @@ func TestDownloadReport(t *testing.T) {
 // sent it.
 func TestDownloadCore(t *testing.T) {
 	t.Parallel()
-	store, err := cores.OpenFolder(t.Context(), t.TempDir(), "the key of this test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := dbtest.Must(cores.OpenFolder(t.Context(), t.TempDir(), "the key of this test"))(t)
 	p := handlertest.NewPagesIn(t, handlertest.Options{Store: dbtest.New(t), Cores: store})
 	id := p.Accept("m", crashtest.Native())
 	path := "/oops/" + id.String()
@@ -481,9 +460,7 @@ func TestDownloadCore(t *testing.T) {
 	if _, _, err := store.Put(t.Context(), id, strings.NewReader(sent)); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := triager.Get(path).Attr(".downloads a:nth-child(3)", "href"), path+".crash?core=yes"; got != want {
-		t.Errorf("link: got %q, want %q", got, want)
-	}
+	checktest.Equal(t, "link", triager.Get(path).Attr(".downloads a:nth-child(3)", "href"), path+".crash?core=yes")
 	a := triager.Get(path + ".crash?core=yes").Want(http.StatusOK)
 	if _, binary, err := apport.Read(strings.NewReader(a.Body), apport.Limits{}); err != nil || len(binary) != 1 ||
 		binary[0] != (apport.Binary{Name: "CoreDump", Size: 10}) {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
 	"mishap/db/dbtest"
@@ -46,9 +47,7 @@ func TestListProblems(t *testing.T) {
 		if role != crash.RoleNone {
 			want += "?via=%2F%3Fperiod%3Dweek" // for the next and previous links
 		}
-		if got := a.Attr(row+".problem .title", "href"); got != want {
-			t.Errorf("link of the first problem: got %q, want %q", got, want)
-		}
+		checktest.Equal(t, "link of the first problem", a.Attr(row+".problem .title", "href"), want)
 		if got := a.Attr(row+".problem .title", "title"); !strings.HasPrefix(got, "/usr/bin/tidewatch:11:tide_parse_row:") {
 			t.Errorf("hover text: got %q, want the signature", got)
 		}
@@ -71,9 +70,7 @@ func TestListProblemsEmpty(t *testing.T) {
 	p.Several(1, crashtest.Native)
 	a = p.Visitor(t).Get("/?period=day").Want(http.StatusOK)
 	a.WantText(".empty", "No reports in the past day.")
-	if got, want := a.Attr(".empty a", "href"), "/?period=year"; got != want {
-		t.Errorf("link to all problems: got %q, want %q", got, want)
-	}
+	checktest.Equal(t, "link to all problems", a.Attr(".empty a", "href"), "/?period=year")
 	a = p.Visitor(t).Get("/?package=no-such%20%3Cb%3E").Want(http.StatusOK)
 	a.WantText(".empty", "No counted reports of the package no-such <b> in the past week.")
 }
@@ -107,17 +104,13 @@ func TestListProblemsFilters(t *testing.T) {
 	c := p.Visitor(t)
 	for _, test := range tests {
 		a := c.Get("/?" + test.query).Want(http.StatusOK)
-		if diff := cmp.Diff(test.want, column(a, ".reports")); diff != "" {
-			t.Errorf("%s: reports by row (-want +got):\n%s", test.query, diff)
-		}
+		checktest.Diff(t, fmt.Sprintf("%s: reports by row", test.query), column(a, ".reports"), test.want)
 	}
 	a := c.Get("/?release=Ubuntu+22.04&package=tidewatch&period=month").Want(http.StatusOK)
 	for selector, want := range map[string]string{
 		"#release option[selected]": "Ubuntu 22.04", "#period option[selected]": "month", "#package": "tidewatch",
 	} {
-		if got := a.Attr(selector, "value"); got != want {
-			t.Errorf("%s: got %q, want %q", selector, got, want)
-		}
+		checktest.Equal(t, selector, a.Attr(selector, "value"), want)
 	}
 }
 
@@ -180,14 +173,10 @@ func TestListProblemsPages(t *testing.T) {
 		t.Errorf("first row of the second page: got %q", got)
 	}
 	second.WantText(".totals", "60 problems · 120 reports")
-	if got, want := second.Attr(".paging a", "href"), "/?period=month"; got != want {
-		t.Errorf("link to the first page: got %q, want %q", got, want)
-	}
+	checktest.Equal(t, "link to the first page", second.Attr(".paging a", "href"), "/?period=month")
 	links := append(links(first), links(second)...)
 	slices.Sort(links)
-	if got := len(slices.Compact(links)); got != 60 {
-		t.Errorf("both pages: got %d different problems, want 60", got)
-	}
+	checktest.Equal(t, "both pages: different problems", len(slices.Compact(links)), 60)
 	counts := append(column(first, ".reports"), column(second, ".reports")...)
 	if !slices.IsSortedFunc(counts, func(a, b string) int { return strings.Compare(b, a) }) {
 		t.Errorf("reports by row: got %q, want descending counts", counts)
@@ -211,12 +200,8 @@ func TestListProblemsPart(t *testing.T) {
 	if strings.Contains(a.Body, "<html") {
 		t.Errorf("got a whole page, want a part")
 	}
-	if got, want := a.Attr("#flash", "hx-swap-oob"), "innerHTML"; got != want {
-		t.Errorf("stale messages: got hx-swap-oob %q, want %q, which removes them", got, want)
-	}
-	if got, want := a.Header.Get("HX-Push-Url"), "/?period=month"; got != want {
-		t.Errorf("HX-Push-Url: got %q, want %q", got, want)
-	}
+	checktest.Equal(t, "stale messages: hx-swap-oob", a.Attr("#flash", "hx-swap-oob"), "innerHTML")
+	checktest.Equal(t, "HX-Push-Url", a.Header.Get("HX-Push-Url"), "/?period=month")
 	if got := strings.Join(a.Header.Values("Vary"), ", "); !strings.Contains(got, "HX-Request-Type") {
 		t.Errorf("Vary: got %q, want HX-Request-Type in it", got)
 	}
@@ -310,18 +295,14 @@ func TestListProblemsControls(t *testing.T) {
 			strings.HasPrefix(query, "period=week&shown=range") {
 			got, want = got[:2], want[:2] // the rest are equal
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: reports by row (-want +got):\n%s", query, diff)
-		}
+		checktest.Diff(t, fmt.Sprintf("%s: reports by row", query), got, want)
 	}
 	a := c.Get("/?pkg_arch=arm64&version=1.5-1&type=Crash&state=none&from=2026-05-01&new=1").Want(http.StatusOK)
 	for selector, want := range map[string]string{
 		"#pkg_arch option[selected]": "arm64", "#version": "1.5-1", "#type option[selected]": "Crash",
 		"#state option[selected]": "none", "#from": "2026-05-01", "[name=new][checked]": "1",
 	} {
-		if got := a.Attr(selector, "value"); got != want {
-			t.Errorf("%s: got %q, want %q", selector, got, want)
-		}
+		checktest.Equal(t, selector, a.Attr(selector, "value"), want)
 	}
 	if a.HTML().Find("details.more[open]").Length() != 1 {
 		t.Error("controls in use are folded, want them visible")
@@ -338,9 +319,7 @@ func TestListProblemsSortLinks(t *testing.T) {
 	p.Several(1, crashtest.Python)
 	c := p.Visitor(t)
 	a := c.Get("/?period=month").Want(http.StatusOK)
-	if got := a.Attr("th.count", "aria-sort"); got != "descending" {
-		t.Errorf("aria-sort: got %q, want descending", got)
-	}
+	checktest.Equal(t, "aria-sort", a.Attr("th.count", "aria-sort"), "descending")
 	by := c.Get(a.Attr("th.problem a:first-of-type", "href")).Want(http.StatusOK)
 	if got := by.Attr("th.problem", "aria-sort"); got != "ascending" ||
 		by.Attr("th.problem a:first-of-type", "href") != "/?order=up&period=month&sort=package" {
@@ -351,9 +330,8 @@ func TestListProblemsSortLinks(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for row, want := range []string{"Rank 1 by reports", "Rank 2 by reports"} {
-		if got := turned.HTML().Find("td.reports").Eq(row).AttrOr("title", ""); got != want {
-			t.Errorf("row %d: got %q, want %q", row+1, got, want)
-		}
+		checktest.Equal(t, fmt.Sprintf("row %d", row+1), turned.HTML().Find("td.reports").Eq(row).AttrOr("title", ""),
+			want)
 	}
 }
 
@@ -390,9 +368,7 @@ func TestListProblemsWords(t *testing.T) {
 			}
 		}
 	}
-	if got, want := a.Attr("td.reports", "title"), "Rank 1 by reports; 9 reports in the 7 days before"; got != want {
-		t.Errorf("title: got %q, want %q", got, want)
-	}
+	checktest.Equal(t, "title", a.Attr("td.reports", "title"), "Rank 1 by reports; 9 reports in the 7 days before")
 	a.WantText(".problems tbody tr:nth-child(1) .spark title", "at most 30 a day in the past 28 days, on 18 May")
 }
 
@@ -406,12 +382,8 @@ func TestListProblemsFirstSeen(t *testing.T) {
 	a := c.Get("/?period=month&release=").WantText(".columns-link", "Show first seen").WantNone(".first")
 	with := c.Get(a.Attr(".columns-link", "href")).Want(http.StatusOK)
 	with.WantText("td.first", "9 d 24.04 1.4.9-2").WantText("td.last", "2 d 22.04 1.4.10-1")
-	if got := with.Attr("#carried [name=columns]", "value"); got != "first" {
-		t.Errorf("column in the form: got %q, want first", got)
-	}
-	if got, want := with.Attr(".columns-link", "href"), "/?period=month"; got != want {
-		t.Errorf("without the column: got %q, want %q", got, want)
-	}
+	checktest.Equal(t, "column in the form", with.Attr("#carried [name=columns]", "value"), "first")
+	checktest.Equal(t, "without the column", with.Attr(".columns-link", "href"), "/?period=month")
 	c.Get("/?sort=first").WantText("th.first", "First seen") // to be sorted by, it is shown
 }
 
@@ -473,9 +445,8 @@ func TestListInBrowser(t *testing.T) {
 	handlertest.Do(ctx, t, handlertest.WaitVisible(`th.first a[href*="period=month"]`),
 		handlertest.WaitAbsent(".htmx-request"))
 	got := handlertest.Eval[string](ctx, t, `document.querySelector("#from").value + location.search`)
-	if got != "?columns=first&period=month&release=Ubuntu+22.04&sort=first" {
-		t.Errorf("days after choosing a period: got %q, want none", got)
-	}
+	checktest.Equal(t, "days after choosing a period", got,
+		"?columns=first&period=month&release=Ubuntu+22.04&sort=first")
 	if !handlertest.Eval[bool](ctx, t, `window.stays === true`) {
 		t.Error("the page was reloaded, want it to stay")
 	}
@@ -540,16 +511,12 @@ func TestFacets(t *testing.T) {
 		"?facet=Signal":           {"11 100 % 7 0 %"},
 		"?facet=AssertionMessage": {"not in the report 100 % 7 100 %"},
 	} {
-		if diff := cmp.Diff(want, table(query)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", query, diff)
-		}
+		checktest.Diff(t, query, table(query), want)
 	}
 	page := c.Get(path+"?facet=kernel").Want(http.StatusOK).
 		WantText(".facet-table caption", "The newest 7 reports of this problem, compared with 4 reports of other problems "+
 			"of tidewatch")
-	if got := reportRows(page); got != 7 {
-		t.Errorf("a comparison without a value: got %d reports, want all 7", got)
-	}
+	checktest.Equal(t, "a comparison without a value: reports", reportRows(page), 7)
 
 	// A value selects its reports, as a page and in place.
 	link := page.Attr(".facet-table tbody tr:nth-child(2) a", "hx-get")
@@ -561,9 +528,7 @@ func TestFacets(t *testing.T) {
 	part := c.PartFor(link, "section#report-section").Want(http.StatusOK).WantNone("h1").
 		WantText("#facets .current", "7.0-generic")
 	for what, a := range map[string]*handlertest.Answer{"page": chosen, "part": part} {
-		if got := reportRows(a); got != 2 {
-			t.Errorf("%s with a value: got %d reports, want 2", what, got)
-		}
+		checktest.Equal(t, fmt.Sprintf("%s with a value: reports", what), reportRows(a), 2)
 	}
 	c.PartFor(path+"?facet=kernel", "section#facets").Want(http.StatusOK).WantText("#facets", "6.8-generic").
 		WantNone("#report-section, h1")
@@ -648,9 +613,7 @@ func TestCompareStacks(t *testing.T) {
 		"1 2 same tide_load load.c:41", "2 3 same on_open_clicked win.c:207", "3 only in A main main.c:1",
 	}
 	both := c.Get(compare + "?report=" + oldest + "&report=" + newest).Want(http.StatusOK)
-	if diff := cmp.Diff(want, tableRows(both, ".compare-table tbody tr")); diff != "" {
-		t.Errorf("lines (-want +got):\n%s", diff)
-	}
+	checktest.Diff(t, "lines", tableRows(both, ".compare-table tbody tr"), want)
 	both.WantText(".compare-summary", "2 frames are the same, 1 at another place, 1 only in A, 1 only in B.").
 		WantText(".compare-sides", "Version 1.4.9-2 → 1.5-1").WantText(".compare-sides", "→ 9.9")
 	if got := both.Attr(".compare-summary a", "href"); got != compare+"?report="+newest+"&report="+oldest {
@@ -689,10 +652,8 @@ func TestOneWeek(t *testing.T) {
 	path := handlertest.BucketOf(t, crashtest.Native()).Path()
 	list := p.As(t, crash.RoleViewer).Get("/?period=week").Want(http.StatusOK)
 	list.WantText("tbody tr:nth-child(1) .reports", week)
-	if got, want := list.Attr("tbody tr:nth-child(1) .reports", "title"),
-		fmt.Sprintf("Rank 1 by reports; %d reports in the 7 days before", before); got != want {
-		t.Errorf("title of the count: got %q, want %q", got, want)
-	}
+	checktest.Equal(t, "title of the count", list.Attr("tbody tr:nth-child(1) .reports", "title"),
+		fmt.Sprintf("Rank 1 by reports; %d reports in the 7 days before", before))
 	list.WantText("tbody tr:nth-child(2) .problem", "new") // first seen at the first moment of the week
 	var file struct {
 		Objects []struct{ Count int64 }
@@ -716,10 +677,8 @@ func TestOneWeek(t *testing.T) {
 	p.As(t, crash.RoleViewer).Get("/?period=year").WantText("tbody tr:nth-child(1) .reports", fmt.Sprint(year))
 	page := p.As(t, crash.RoleViewer).Get(path).Want(http.StatusOK)
 	page.WantText(".status-releases", week+" reports this week")
-	if got, want := page.Attr(".figures div:last-child", "title"),
-		"9 reports in the past week, today included, 36 in the seven days before"; got != want {
-		t.Errorf("title of the change since last week: got %q, want %q", got, want)
-	}
+	checktest.Equal(t, "title of the change since last week", page.Attr(".figures div:last-child", "title"),
+		"9 reports in the past week, today included, 36 in the seven days before")
 	page.WantText(".figures", "vs last week −73 %") // 9 in 6.5 days, 36 in 7
 }
 
@@ -757,10 +716,8 @@ func TestInventedReleases(t *testing.T) {
 		n++
 		report := crashtest.Native(append([]crashtest.Option{crashtest.On(release), crashtest.Process(9000 + n),
 			crashtest.At(time.Now())}, changes...)...)
-		if _, err := in.Accept(t.Context(), crash.Report{System: crash.SystemID(fmt.Sprintf("machine-%d", n)),
-			Fields: report.Fields()}); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(in.Accept(t.Context(), crash.Report{System: crash.SystemID(fmt.Sprintf("machine-%d", n)),
+			Fields: report.Fields()}))(t)
 	}
 	for range 3 {
 		send("Ubuntu 24.04")
@@ -778,9 +735,7 @@ func TestInventedReleases(t *testing.T) {
 	for i := range 2 {
 		send("Ubuntu 24.04", crashtest.Set("DuplicateSignature", fmt.Sprint("of a known type ", i)))
 	}
-	if err := site.Store.WaitCounted(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, site.Store.WaitCounted(t.Context()))
 	c := site.As(t, crash.RoleViewer)
 	home := c.Get("/").Want(http.StatusOK)
 	for name, known := range map[string]string{"release": "Ubuntu 24.04", "pkg_arch": "amd64", "type": "Crash"} {
@@ -788,14 +743,10 @@ func TestInventedReleases(t *testing.T) {
 		if options.Length() > 20 {
 			t.Errorf("%s: got %d options, want few", name, options.Length())
 		}
-		if first := options.Eq(1).AttrOr("value", ""); first != known {
-			t.Errorf("%s: got %q first, want %q", name, first, known)
-		}
+		checktest.Equal(t, fmt.Sprintf("%s: first", name), options.Eq(1).AttrOr("value", ""), known)
 	}
 	bucket := site.Save(t, crashtest.Native(crashtest.On("Ubuntu 24.04"), crashtest.At(time.Now())))
-	if err := site.Store.WaitCounted(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, site.Store.WaitCounted(t.Context()))
 	problem := c.Get(bucket.ID.Path()).Want(http.StatusOK)
 	pkg := c.Get("/package/" + bucket.Package).Want(http.StatusOK)
 	for name, most := range map[string]int{".legend li": 12, ".matrix thead th": 15, `select[name="release"] option`: 12} {
@@ -852,9 +803,7 @@ func TestInventedReleases(t *testing.T) {
 	for _, o := range found.Objects {
 		sum += o.Count
 	}
-	if sum != 2 {
-		t.Errorf("reports of an invented release: got %d, want 2", sum)
-	}
+	checktest.Equal(t, "reports of an invented release", sum, 2)
 	if selected := c.Get("/?release="+url.QueryEscape("Plum 000")).Attr(`select[name="release"] option[selected]`,
 		"value"); selected != "Plum 000" {
 		t.Errorf("got %q selected, want the requested release", selected)

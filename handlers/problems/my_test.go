@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
 	"mishap/crash/intake"
@@ -130,13 +131,9 @@ func TestMyPackagesOrder(t *testing.T) {
 			Fixes: []crash.BugFix{{Package: "tidewatch", Version: "1.4.1-1"}},
 		},
 	} {
-		if _, err := p.Bugs.LinkBug(t.Context(), crash.BucketIDOf(signature),
-			crash.Bug{Number: bug.Number, By: "ada"}); err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Bugs.SaveBugReading(t.Context(), bug, "", time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(p.Bugs.LinkBug(t.Context(), crash.BucketIDOf(signature),
+			crash.Bug{Number: bug.Number, By: "ada"}))(t)
+		checktest.NoError(t, p.Bugs.SaveBugReading(t.Context(), bug, "", time.Hour))
 	}
 	want := []string{"# 1 regression", "3", "# 1 without a bug", "5", "# 1 with a bug", "9"}
 	var got []string
@@ -221,9 +218,7 @@ func TestFollowProblem(t *testing.T) {
 		}
 	}
 	later(time.Hour)
-	if _, err := p.Bugs.LinkBug(t.Context(), id, crash.Bug{Number: 7, By: "bob"}); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(p.Bugs.LinkBug(t.Context(), id, crash.Bug{Number: 7, By: "bob"}))(t)
 	ada.Get("/my").WantText(".followed tbody tr", "bug 7")
 	later(time.Hour)
 	page = ada.Get("/my").WantText(".followed tbody tr", "problem 0 1 6")
@@ -233,14 +228,10 @@ func TestFollowProblem(t *testing.T) {
 
 	// Who follows a merged problem follows the other one.
 	later(time.Hour)
-	if _, err := p.Decisions.Merge(t.Context(), other, []crash.BucketID{id}, "bob", ""); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(p.Decisions.Merge(t.Context(), other, []crash.BucketID{id}, "bob", ""))(t)
 	ada.Get(other.Path()).WantText("#people #follow", "Stop following")
 	page = ada.Get("/my").WantText(".followed tbody tr", "problem")
-	if got := page.Attr(".followed th a", "href"); got != other.Path() {
-		t.Errorf("link after merging: got %q, want %q", got, other.Path())
-	}
+	checktest.Equal(t, "link after merging", page.Attr(".followed th a", "href"), other.Path())
 	ada.Post("/my/unfollow", url.Values{"what": {"problem:" + other.String()}}).Want(http.StatusSeeOther)
 	ada.Get("/my").WantNone(".followed")
 	ada.Post("/my/follow", url.Values{"what": {"problem:" + strings.Repeat("0", 40)}}).Want(http.StatusUnprocessableEntity)
@@ -269,9 +260,7 @@ func TestFollowSearch(t *testing.T) {
 		"Stop following")
 	ada.Get("/searches").WantText("#follow-search-1", "Stop following")
 	page = ada.Get("/my").WantText(".followed tbody tr", "For an SRU saved search 0 1 2")
-	if got, want := page.Attr(".followed td a", "href"), "/search.atom?period=year&q=tag%3Asru"; got != want {
-		t.Errorf("feed: got %q, want %q", got, want)
-	}
+	checktest.Equal(t, "feed", page.Attr(".followed td a", "href"), "/search.atom?period=year&q=tag%3Asru")
 
 	later(time.Hour)
 	tag(other)

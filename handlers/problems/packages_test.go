@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
 	"mishap/db/dbtest"
@@ -35,9 +36,7 @@ func TestPackagePage(t *testing.T) {
 	dbtest.Counted(t, site.Store)
 	c := site.Visitor(t)
 	page := c.Get("/package/tidewatch").Want(http.StatusOK).WantText("h1", "tidewatch")
-	if got := page.HTML().Find("#package-problems ~ table tbody tr").Length(); got != 2 {
-		t.Errorf("got %d problems, want 2", got)
-	}
+	checktest.Equal(t, "problems", page.HTML().Find("#package-problems ~ table tbody tr").Length(), 2)
 	versions := page.HTML().Find("#package-versions ~ .scroll tbody tr")
 	if versions.Length() != 2 || !strings.Contains(versions.First().Text(), "1.10-1") ||
 		!strings.Contains(versions.First().Text(), "more") || !strings.Contains(versions.Last().Text(), "1.9-1") {
@@ -119,9 +118,7 @@ func TestReleasePage(t *testing.T) {
 
 	noble := c.Get("/release/Ubuntu%2024.04").Want(http.StatusOK).WantText("h1", "Ubuntu 24.04 (noble)")
 	noble.WantText(".trend", "worse Machines sent")
-	if got := noble.HTML().Find("#release-worst ~ table tbody tr").Length(); got != 1 {
-		t.Errorf("24.04: got %d problems, want 1", got)
-	}
+	checktest.Equal(t, "24.04: problems", noble.HTML().Find("#release-worst ~ table tbody tr").Length(), 1)
 	resolute := c.Get("/release/Ubuntu%2026.04").Want(http.StatusOK)
 	resolute.WantText("main", "This week, machines with 26.04 sent ")
 	if got := resolute.HTML().Find("#release-worst ~ table tbody tr"); got.Length() != 2 ||
@@ -164,10 +161,8 @@ func TestGatePage(t *testing.T) {
 		at := time.Now().AddDate(0, 0, -days)
 		report := crashtest.Native(append([]crashtest.Option{crashtest.Version(version), crashtest.At(at),
 			crashtest.Process(process)}, options...)...)
-		if _, err := in.Accept(t.Context(), crash.Report{ID: crash.NewOopsID(at), Fields: report.Fields(),
-			System: crash.NewSystemID(fmt.Sprint("machine ", machine))}); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(in.Accept(t.Context(), crash.Report{ID: crash.NewOopsID(at), Fields: report.Fields(),
+			System: crash.NewSystemID(fmt.Sprint("machine ", machine))}))(t)
 	}
 	fresh := "/usr/bin/tidewatch:11:new_function"
 	for machine := range 60 {
@@ -212,8 +207,6 @@ func TestGatePage(t *testing.T) {
 	ask("1.11-1", "&release=Debian+13").Want(http.StatusOK).WantText(".gate-verdict", "no report from Debian 13")
 
 	page := c.Get("/package/tidewatch").Want(http.StatusOK)
-	if got, want := page.Attr(".version-table tbody tr:first-child td:last-child a", "href"),
-		"/gate?package=tidewatch"+"&release=Ubuntu+24.04&version=1.11-1"; got != want {
-		t.Errorf("package page: got link %q, want %q", got, want)
-	}
+	checktest.Equal(t, "package page: link", page.Attr(".version-table tbody tr:first-child td:last-child a", "href"),
+		"/gate?package=tidewatch"+"&release=Ubuntu+24.04&version=1.11-1")
 }

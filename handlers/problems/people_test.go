@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
@@ -51,15 +52,11 @@ func TestAssignOnThePage(t *testing.T) {
 	triager.Post(path+"/assign", url.Values{"do": {"nobody"}}, handlertest.AsPart...).WantText("#people dd", "nobody")
 
 	// The assignee of the bug counts.
-	if _, err := site.Bugs.LinkBug(t.Context(), b.ID, crash.Bug{Number: 7, URL: "https://bugs.example/7",
-		By: "ada"}); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(site.Bugs.LinkBug(t.Context(), b.ID, crash.Bug{Number: 7, URL: "https://bugs.example/7",
+		By: "ada"}))(t)
 	reading := crash.BugReading{Number: 7,
 		Tasks: []crash.BugTask{{Target: "/ubuntu/+source/tidewatch", Assignee: "carla"}}}
-	if err := site.Bugs.SaveBugReading(t.Context(), reading, "", time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, site.Bugs.SaveBugReading(t.Context(), reading, "", time.Hour))
 	page = triager.Get(path).WantText("#people dd", "carla (in the practice tracker)").
 		WantText("#people .hint", "The bug’s assignee counts.").WantNone("#assign, #assign-me")
 	if got := page.Attr("#people a.quiet", "href"); got != "https://bugs.example/7" {
@@ -94,9 +91,7 @@ func TestListsOfPeople(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{})
 	a, b := site.Save(t, handlertest.Numbered(1)), site.Save(t, handlertest.Numbered(2))
 	c, viewer, visitor := site.As(t, crash.RoleTriager), site.As(t, crash.RoleViewer), site.Visitor(t)
-	if err := site.People.SetTrackerName(t.Context(), "", "ada-viewer", "ada-lp"); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, site.People.SetTrackerName(t.Context(), "", "ada-viewer", "ada-lp"))
 	c.Post(a.ID.Path()+"/assign", url.Values{"do": {"me"}}).Want(http.StatusSeeOther)
 	c.Post(b.ID.Path()+"/assign", url.Values{"assignee": {"~ada-lp"}}).Want(http.StatusSeeOther)
 	for _, tag := range []string{"sru", "c++", "later"} {
@@ -122,9 +117,7 @@ func TestListsOfPeople(t *testing.T) {
 		{c, "tag:c++", "a"}, {c, "tag:none", "b"}, {visitor, "assignee:me", ""}, {visitor, "assignee:ada*", ""},
 		{visitor, "tag:sru", ""}, {c, "assignee:me", "a"}, {viewer, "-assignee:me", "a"},
 	} {
-		if got := found(tt.client, tt.query); got != tt.want {
-			t.Errorf("%s: got %q, want %q", tt.query, got, tt.want)
-		}
+		checktest.Equal(t, tt.query, found(tt.client, tt.query), tt.want)
 	}
 	c.Get("/search?q=assignee:me").WantText("tbody td.problem", "@ada-triager").WantText("tbody td.problem",
 		"#c++ #later +1")
@@ -171,14 +164,10 @@ func TestAssignChosen(t *testing.T) {
 		form.Add("bucket", chosen[i].ID.String())
 	}
 	c.Post(chosen[0].ID.Path()+"/assign", url.Values{"do": {"me"}}).Want(http.StatusSeeOther)
-	if _, err := site.Bugs.LinkBug(t.Context(), chosen[1].ID, crash.Bug{Number: 7, By: "ada"}); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(site.Bugs.LinkBug(t.Context(), chosen[1].ID, crash.Bug{Number: 7, By: "ada"}))(t)
 	reading := crash.BugReading{Number: 7,
 		Tasks: []crash.BugTask{{Target: "/ubuntu/+source/tidewatch", Assignee: "carla"}}}
-	if err := site.Bugs.SaveBugReading(t.Context(), reading, "", time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, site.Bugs.SaveBugReading(t.Context(), reading, "", time.Hour))
 	place := c.Post(handlertest.ChosenPath, form).Want(http.StatusSeeOther).Header.Get("Location")
 	page := c.Get(place).Want(http.StatusOK).WantText("h1", "Assign 3 problems").
 		WantText("tbody tr:nth-child(1)", "ada-triager").WantText("tbody tr:nth-child(2)", "carla")
@@ -239,9 +228,7 @@ func TestPeopleByAPI(t *testing.T) {
 		{body{"problem": b.Signature, "remove_tags": []string{"sru"}, "assignee": "~desk"}, "~desk[later]"},
 		{body{"problem": b.Signature, "assignee": ""}, "[later]"},
 	} {
-		if got := got(c.PostJSON(path, tt.body, program(file)...)); got != tt.want {
-			t.Errorf("%v: got %s, want %s", tt.body, got, tt.want)
-		}
+		checktest.Equal(t, tt.body, got(c.PostJSON(path, tt.body, program(file)...)), tt.want)
 	}
 	if got := got(triager.PostJSON(path,
 		body{"problem": b.ID.String(), "assignee": "ada-triager"})); got != "ada-triager[later]" {
@@ -405,9 +392,7 @@ func TestProblemParts(t *testing.T) {
 		"": 5, "?architecture=arm64": 2, "?version=1.4.10-1": 2, "?version=1.4.9-2&architecture=arm64": 0,
 		"?release=Ubuntu+24.04&complete=yes": 5, "?release=Ubuntu+22.04": 0,
 	} {
-		if got := rows(query); got != want {
-			t.Errorf("reports%s: got %d, want %d", query, got, want)
-		}
+		checktest.Equal(t, fmt.Sprintf("reports%s", query), rows(query), want)
 	}
 	c.Get(often.ID.Path()+"?release=Ubuntu+22.04").WantText("#reports", "No stored report matches.").
 		WantText(".report-filter", "All reports")
@@ -453,9 +438,7 @@ func TestMentionsOnPages(t *testing.T) {
 	if got := page.HTML().Find(".note-text").Text(); got != "<b>Ask</b>  @ADA-triager, not @nobody or ada@ada-triager." {
 		t.Errorf("the text is %q", got)
 	}
-	if got := page.HTML().Find(".mention").Length(); got != 1 {
-		t.Errorf("got %d links, want 1", got)
-	}
+	checktest.Equal(t, "links", page.HTML().Find(".mention").Length(), 1)
 	if got := page.Attr(".mention", "href"); got != "/search?q=assignee%3Aada-triager" {
 		t.Errorf("link: got %q", got)
 	}
@@ -471,9 +454,7 @@ func TestMentionOffers(t *testing.T) {
 	viewer, visitor := site.As(t, crash.RoleViewer), site.Visitor(t)
 	stranger := site.AsWithoutPrivate(t, crash.RoleTriager)
 	dbtest.AddUser(t, site.Store, "ada-former", crash.RoleViewer, handlertest.Password)
-	if err := site.People.Disable(t.Context(), "", "ada-former"); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, site.People.Disable(t.Context(), "", "ada-former"))
 	dbtest.AddUserWithoutPrivate(t, site.Store, "ada-none", crash.RoleNone, handlertest.Password)
 	for i := range 9 {
 		dbtest.AddUser(t, site.Store, fmt.Sprint("many", i), crash.RoleViewer, handlertest.Password)
@@ -482,9 +463,7 @@ func TestMentionOffers(t *testing.T) {
 	offered := func(c *handlertest.Client, begins, want, announced string) {
 		t.Helper()
 		page := c.Part(path + b.ID.String() + "&mention=" + begins).Want(http.StatusOK)
-		if got := page.Text("[role=option]"); got != want {
-			t.Errorf("%q: got %q, want %q", begins, got, want)
-		}
+		checktest.Equal(t, begins, page.Text("[role=option]"), want)
 		if announced != "" && page.Attr("[data-announce]", "data-announce") != announced {
 			t.Errorf("%q: got %q", begins, page.Attr("[data-announce]", "data-announce"))
 		}
@@ -502,9 +481,7 @@ func TestMentionOffers(t *testing.T) {
 	dbtest.Exec(t, address, `update account_grants set embargoed = false
 		where user_id = (select id from users where name = 'ada-upgraded')`)
 	embargo := crash.Mark{Kind: crash.MarkEmbargo, Bucket: b.ID, Person: "ada"}
-	if _, err := site.Problems.Set(t.Context(), embargo); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(site.Problems.Set(t.Context(), embargo))(t)
 	offered(viewer, "ada-", "ada-viewer", "1 name. Arrow keys select, Enter inserts.")
 	stranger.Part(path + b.ID.String() + "&mention=ada").Want(http.StatusNotFound)
 }

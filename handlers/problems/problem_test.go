@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
 	"mishap/crash/intake"
@@ -43,22 +44,16 @@ func TestShowProblem(t *testing.T) {
 		a.WantText(".versions tfoot", "all versions 3 2 5")
 		a.WantText(".chart-table tbody tr:nth-child(1)", "2026-05-18 3 · 3")
 		a.WantText(".chart-table tbody tr:nth-child(2)", "2026-04-10 · 2 2")
-		if got := a.HTML().Find(".chart-plot rect").Length(); got != 2 {
-			t.Errorf("bars: got %d, want 2", got)
-		}
+		checktest.Equal(t, "bars", a.HTML().Find(".chart-plot rect").Length(), 2)
 		if role == crash.RoleNone {
 			handlertest.WantNothingPrivate(t, a)
 			a.WantText(".stack", "Sign in to see the stack").WantText(".reports", "Sign in to see the reports")
-			if got, want := a.Attr(".stack a", "href"), "/login?next=%2Fproblem%2F"+id.String(); got != want {
-				t.Errorf("sign-in link: got %q, want %q", got, want)
-			}
+			checktest.Equal(t, "sign-in link", a.Attr(".stack a", "href"), "/login?next=%2Fproblem%2F"+id.String())
 			continue
 		}
 		a.WantText(".frame-table tbody tr:nth-child(1)", "0 tide_parse_row tidewatch parse.c:88").WantText(".stack pre",
 			"../src/parse.c:88")
-		if got := a.HTML().Find(".reports tbody tr").Length(); got != 5 {
-			t.Errorf("reports: got %d rows, want 5", got)
-		}
+		checktest.Equal(t, "reports: rows", a.HTML().Find(".reports tbody tr").Length(), 5)
 	}
 }
 
@@ -92,17 +87,12 @@ func TestShowProblemPagesOfReports(t *testing.T) {
 	c := p.As(t, crash.RoleViewer)
 	first := c.Get(id.Path()).Want(http.StatusOK)
 	next := first.Attr("#reports .paging a", "hx-get")
-	if got, want := first.Attr("#reports .paging a", "href"), next+"#reports"; got != want {
-		t.Errorf("link without scripts: got %q, want %q", got, want)
-	}
+	checktest.Equal(t, "link without scripts", first.Attr("#reports .paging a", "href"), next+"#reports")
 	page, part := c.Get(next).Want(http.StatusOK), c.Part(next).Want(http.StatusOK)
 	for what, a := range map[string]*handlertest.Answer{"page": page, "part": part} {
-		if got := a.HTML().Find("#reports tbody tr").Length(); got != 5 {
-			t.Errorf("%s: got %d rows, want 5", what, got)
-		}
-		if got, want := a.Attr("#reports .paging a", "href"), id.Path()+"#reports"; got != want {
-			t.Errorf("%s: link to newer reports: got %q, want %q", what, got, want)
-		}
+		checktest.Equal(t, fmt.Sprintf("%s: rows", what), a.HTML().Find("#reports tbody tr").Length(), 5)
+		checktest.Equal(t, fmt.Sprintf("%s: link to newer reports", what), a.Attr("#reports .paging a", "href"),
+			id.Path()+"#reports")
 	}
 	page.WantText("h1", "tidewatch")
 	part.WantNone("h1, header")
@@ -120,9 +110,7 @@ func TestShowProblemManyVersions(t *testing.T) {
 	id := handlertest.BucketOf(t, crashtest.Native())
 	a := p.Visitor(t).Get(id.Path()).Want(http.StatusOK)
 	a.WantText(".versions tbody tr:first-child", "1.19-1 highest").WantText(".versions .paging", "5 older versions")
-	if got := a.HTML().Find(".versions tbody tr").Length(); got != 15 {
-		t.Errorf("versions: got %d rows, want 15", got)
-	}
+	checktest.Equal(t, "versions: rows", a.HTML().Find(".versions tbody tr").Length(), 15)
 	a = p.Visitor(t).Get(id.Path() + "?versions=all").Want(http.StatusOK)
 	a.WantText(".versions tbody tr:last-child", "1.0-1 first").WantText(".versions .paging", "Show fewer versions")
 }
@@ -142,9 +130,8 @@ func TestShowOddProblems(t *testing.T) {
 		report := build()
 		a := c.Get(handlertest.BucketOf(t, report).Path()).Want(http.StatusOK)
 		handlertest.WantNoMarkup(t, a)
-		if got, want := a.HTML().Find(".grouping pre").Text(), grouping.SignatureOf(report.Fields()).Signature; got != want {
-			t.Errorf("%s: signature on the page: got %q, want %q", name, got, want)
-		}
+		checktest.Equal(t, fmt.Sprintf("%s: signature on the page", name), a.HTML().Find(".grouping pre").Text(),
+			grouping.SignatureOf(report.Fields()).Signature)
 	}
 	p.Accept("deadbeef-1", crashtest.Native())
 	a := c.Get(handlertest.BucketOf(t, crashtest.Native()).Path()).Want(http.StatusOK)
@@ -180,10 +167,8 @@ func TestShowProblemVersions(t *testing.T) {
 	a.WantText(".figures", "reports (all time) 4 machines (all time) 4").WantText(".figures",
 		"of machines with 24.04, active in 90 days").WantText(".figures", "per 1,000 machine-days, past ")
 	a.WantText(".matrix thead", "Last seen").WantText(".matrix tbody tr:nth-child(1)", "18 May")
-	if got, want := a.Attr(".matrix tbody tr:nth-child(1) a", "href"),
-		"https://archive.example/tidewatch/1.4.9-2/#1"; got != want {
-		t.Errorf("link of the version: got %q, want %q", got, want)
-	}
+	checktest.Equal(t, "link of the version", a.Attr(".matrix tbody tr:nth-child(1) a", "href"),
+		"https://archive.example/tidewatch/1.4.9-2/#1")
 	if got, want := a.Attr(".stack > .scroll .frame-table tbody tr:nth-child(1) a", "href"),
 		"https://archive.example/tidewatch/1.4.9-2/src/parse.c#88"; got != want {
 		t.Errorf("link of the first frame: got %q, want %q", got, want)
@@ -219,10 +204,8 @@ func TestStatusIsTheSameEverywhere(t *testing.T) {
 	}
 	bug := func(b crash.Bucket, number int64, status, fix, series string) {
 		t.Helper()
-		if _, err := site.Bugs.LinkBug(t.Context(), b.ID,
-			crash.Bug{Number: number, URL: fmt.Sprint("https://tracker.example/", number), By: "ada"}); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(site.Bugs.LinkBug(t.Context(), b.ID,
+			crash.Bug{Number: number, URL: fmt.Sprint("https://tracker.example/", number), By: "ada"}))(t)
 		reading := crash.BugReading{Number: number, Tasks: []crash.BugTask{{
 			Target: "/ubuntu/+source/" + b.SourcePackage, Status: status, Complete: status != "New",
 			Closed: now.AddDate(0, 0, -20),
@@ -230,9 +213,7 @@ func TestStatusIsTheSameEverywhere(t *testing.T) {
 		if fix != "" {
 			reading.Fixes = []crash.BugFix{{Package: b.SourcePackage, Version: fix, Series: series}}
 		}
-		if err := site.Bugs.SaveBugReading(t.Context(), reading, "", time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		checktest.NoError(t, site.Bugs.SaveBugReading(t.Context(), reading, "", time.Hour))
 	}
 	seen("fixed in one release", "Debian sid", "1.9.4-1", 30)
 	in := intake.New(intake.Config{MaxAgeDays: 366}, site.Store)
@@ -240,10 +221,8 @@ func TestStatusIsTheSameEverywhere(t *testing.T) {
 		for release, version := range map[crash.Release]string{"Debian sid": "1.9.4-2", "Ubuntu 24.04": "1.5-1"} {
 			report := crashtest.Native(crashtest.Set("DuplicateSignature", "of a version in use for long"),
 				crashtest.On(release), crashtest.Version(version), crashtest.At(now.AddDate(0, 0, -12)))
-			if _, err := in.Accept(t.Context(), crash.Report{System: crash.SystemID(fmt.Sprint(release, i)),
-				Fields: report.Fields()}); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.Must(in.Accept(t.Context(), crash.Report{System: crash.SystemID(fmt.Sprint(release, i)),
+				Fields: report.Fields()}))(t)
 		}
 	}
 	seen("in the newest version of sid", "Debian sid", "1.9.4-2", 1)
@@ -420,9 +399,7 @@ func TestStatusInBrowser(t *testing.T) {
 		handlertest.Eval[bool](ctx, t, key)
 		handlertest.Do(ctx, t, handlertest.WaitVisible("#review-heading"))
 	}
-	if n := len(site.Tracker.Bugs()); n != 1 {
-		t.Errorf("c: got %d bugs, want no new one", n)
-	}
+	checktest.Equal(t, "c: bugs", len(site.Tracker.Bugs()), 1)
 	handlertest.Do(ctx, t, handlertest.Click(`#dialog button[value=file]`), handlertest.WaitVisible("#status a.bug-link"))
 	wantStatus("filed", after, before)
 
@@ -448,9 +425,7 @@ func TestCopiesOfACellInBrowser(t *testing.T) {
 		handlertest.WaitVisible(cell+"-new button"),
 		handlertest.Click(cell+"-new button"), handlertest.WaitVisible(cell+"-new a.bug-link"),
 		handlertest.WaitVisible(cell+" a.bug-link"))
-	if n := len(site.Tracker.Bugs()); n != 1 {
-		t.Errorf("got %d bugs, want 1", n)
-	}
+	checktest.Equal(t, "bugs", len(site.Tracker.Bugs()), 1)
 }
 
 // TestWhyHere checks that everyone can read the rule, and people who may see reports the text that
@@ -473,10 +448,9 @@ func TestWhyHere(t *testing.T) {
 		a.WantText(".grouping-ignored", "? show_regs+0x6d/0x80 the kernel marks it as unreliable")
 		a.WantNone(".grouping-now").WantNone(".grouping[open]")
 	}
-	if got := p.As(t, crash.RoleViewer).Get(path).Attr(".grouping a[href^='/oops/']", "href"); got != "/oops/"+
-		report.String() {
-		t.Errorf("example: got %q, want the report", got)
-	}
+	checktest.Equal(t, "example", p.As(t, crash.RoleViewer).Get(path).Attr(".grouping a[href^='/oops/']", "href"),
+		"/oops/"+
+			report.String())
 	normalised := p.Accept("m", crashtest.Assertion())
 	p.As(t, crash.RoleViewer).Get("/oops/"+normalised.String()).WantText(".grouping-changed", "(ADDR)")
 }
@@ -500,9 +474,7 @@ func TestGroupedByOlderRules(t *testing.T) {
 	a.WantText(".grouping-now", "grouped by older rules Version 1 of the rules grouped it. The current rules would "+
 		"put it into "+
 		today.String())
-	if got := a.Attr(".grouping-now a", "href"); got != today.Path() {
-		t.Errorf("link: got %q, want %q", got, today.Path())
-	}
+	checktest.Equal(t, "link", a.Attr(".grouping-now a", "href"), today.Path())
 
 	move(old, elsewhere[:], 1)
 	c.Get("/oops/"+old.String()).WantText(".grouping-now", "grouped by older rules")

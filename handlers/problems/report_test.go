@@ -16,6 +16,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
 	"mishap/db/dbtest"
@@ -34,13 +35,10 @@ func TestShowReport(t *testing.T) {
 	if got := a.HTML().Find("#report-id").Text(); got != id.String() {
 		t.Errorf("text that the button copies: got %q, want %q", got, id)
 	}
-	if got, want := a.Attr(".report-facts a[href^='/problem/']", "href"),
-		handlertest.BucketOf(t, crashtest.Native()).Path(); got != want {
-		t.Errorf("link to the problem: got %q, want %q", got, want)
-	}
-	if got, want := a.Attr(".report-facts a[href^='/user/']", "href"), "/user/machine%2F1%20%3F"; got != want {
-		t.Errorf("link to the machine: got %q, want %q", got, want)
-	}
+	checktest.Equal(t, "link to the problem", a.Attr(".report-facts a[href^='/problem/']", "href"),
+		handlertest.BucketOf(t, crashtest.Native()).Path())
+	checktest.Equal(t, "link to the machine", a.Attr(".report-facts a[href^='/user/']", "href"),
+		"/user/machine%2F1%20%3F")
 	headings := a.HTML().Find(".field-group h2").Map(func(_ int, s *goquery.Selection) string { return s.Text() })
 	if diff := gocmp.Diff([]string{"What crashed", "Where", "When", "Traces", "System"}, headings); diff != "" {
 		t.Errorf("groups (-want +got):\n%s", diff)
@@ -53,10 +51,7 @@ func TestShowReport(t *testing.T) {
 		}
 		shown[s.Find(".field-name").Text()] = value.Text()
 	})
-	report, err := p.Store.Report(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := dbtest.Must(p.Store.Report(t.Context(), id))(t)
 	for name, want := range report.Fields {
 		if got := shown[name]; strings.TrimSpace(got) != strings.TrimSpace(want) {
 			t.Errorf("field %s: got %q, want %q", name, got, want)
@@ -87,9 +82,7 @@ func TestShowReportNeighbours(t *testing.T) {
 		a = c.Get(a.Attr(".page-nav a[rel=next]", "href")).Want(http.StatusOK)
 		seen[a.Text(".report-facts code")] = true
 	}
-	if len(seen) != 3 {
-		t.Errorf("reports reached through newer and older links: got %d, want 3", len(seen))
-	}
+	checktest.Equal(t, "reports reached through newer and older links", len(seen), 3)
 }
 
 // TestShowOddReports shows a report in no problem, hostile ones, and none.
@@ -146,10 +139,7 @@ func TestPassages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			id := p.Accept("m", tt.report)
-			report, err := p.Store.Report(t.Context(), id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			report := dbtest.Must(p.Store.Report(t.Context(), id))(t)
 			if name != "suspend" && !report.Complete {
 				t.Errorf("got an incomplete report, want a complete one")
 			}
@@ -204,9 +194,7 @@ func TestShowSystem(t *testing.T) {
 		a := c.Get(view.SystemPath(name)).Want(http.StatusOK)
 		handlertest.WantNoMarkup(t, a)
 		a.WantText(".system-name", string(name))
-		if got := a.HTML().Find("#reports tbody tr").Length(); got != 2 {
-			t.Errorf("machine %q: got %d reports, want 2", name, got)
-		}
+		checktest.Equal(t, fmt.Sprintf("machine %q: reports", name), a.HTML().Find("#reports tbody tr").Length(), 2)
 		a.WantText("tbody", "tidewatch crashed with SIGSEGV in tide_parse_row()").WantText("tbody .state", "not grouped")
 	}
 	c.Get("/user/nobody").Want(http.StatusOK).WantNone("table").
@@ -228,9 +216,7 @@ func TestShowSystemPages(t *testing.T) {
 	next := c.Get("/user/m").Want(http.StatusOK).Attr("#reports .paging a", "hx-get")
 	for _, a := range []int{c.Get(next).HTML().Find("#reports tbody tr").Length(),
 		c.Part(next).HTML().Find("tbody tr").Length()} {
-		if a != 3 {
-			t.Errorf("second page: got %d rows, want 3", a)
-		}
+		checktest.Equal(t, "second page: rows", a, 3)
 	}
 	c.Part(next).WantNone("h1, header")
 	c.Get("/user/m").WantText(".machine .figures", "reports 53").WantText(".lanes tbody tr", "tidewatch 53 1")
@@ -280,9 +266,7 @@ func TestSymbolsOnPages(t *testing.T) {
 	}
 	both(viewer, func(a *handlertest.Answer) { a.WantText("#symbols .state", "queued") })
 	claim, _, err := store.ClaimJob(t.Context(), "s", []string{"amd64"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, err)
 	both(viewer, func(a *handlertest.Answer) { a.WantText("#symbols .state", "running") })
 	missing := &crash.SymbolSearch{Searched: []crash.SymbolAttempt{{Source: "added files", Outcome: "missing"}}}
 	if err := store.FinishJob(t.Context(), claim, crash.SymbolOutcome{State: crash.SymbolsWaiting, Again: time.Hour,
@@ -304,9 +288,7 @@ func TestSymbolsOnPages(t *testing.T) {
 	viewer.Post(again, url.Values{}).Want(http.StatusForbidden)
 	triager.Post(again, url.Values{}).WantRedirect(http.StatusSeeOther, pages[1]+"#symbols")
 	both(triager, func(a *handlertest.Answer) { a.WantText("#symbols .state", "queued") })
-	if err := store.CoresRemoved(t.Context(), []crash.OopsID{id}); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, store.CoresRemoved(t.Context(), []crash.OopsID{id}))
 	triager.Post(again, url.Values{}).Want(http.StatusConflict)
 	triager.Post("/oops/x/symbolise", url.Values{}).Want(http.StatusNotFound)
 	both(triager, func(a *handlertest.Answer) {
@@ -342,21 +324,15 @@ func TestSymbolsFollowed(t *testing.T) {
 		t.Fatalf("claim: got %v, %v", ok, err)
 	}
 	viewer.Part(path).Want(http.StatusOK).WantText("#symbols .state", "running")
-	if err := store.FinishJob(t.Context(), claim, crash.SymbolOutcome{State: crash.SymbolsFailed,
-		Reason: "No."}); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, store.FinishJob(t.Context(), claim, crash.SymbolOutcome{State: crash.SymbolsFailed,
+		Reason: "No."}))
 	viewer.Part(path).Want(http.StatusOK).WantText("#symbols .state", "failed")
-	if path := follow(); path != "" {
-		t.Errorf("after the end: got %q, want the page to follow no more", path)
-	}
+	checktest.Equal(t, "after the end", follow(), "")
 	named := site.Save(t, crashtest.Native(crashtest.Set("StacktraceAddressSignature",
 		"/usr/bin/tidewatch:11:/usr/bin/tidewatch+1139"), crashtest.Process(2))) // with names
 	dbtest.Counted(t, site.Store)
 	want := named.ID.Path() + "?from=" + b.ID.String()
-	if got := viewer.Part(path).Want(http.StatusOK).Header.Get("HX-Redirect"); got != want {
-		t.Errorf("with names: got %q, want %q", got, want)
-	}
+	checktest.Equal(t, "with names", viewer.Part(path).Want(http.StatusOK).Header.Get("HX-Redirect"), want)
 	viewer.Get(path).WantRedirect(http.StatusSeeOther, want)
 }
 
@@ -415,9 +391,7 @@ func TestFirstAndLastSeen(t *testing.T) {
 			for _, i := range order {
 				bucket = postSeen(t, site, now, seenReports[i], i)
 			}
-			if err := site.Store.WaitCounted(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			checktest.NoError(t, site.Store.WaitCounted(t.Context()))
 			for _, want := range seenWants {
 				s := seenQuery{t: t, site: site, bucket: bucket.ID, now: now, seenWant: want}
 				s.pages()
@@ -585,9 +559,8 @@ func (s seenQuery) record(where string, value func(string) string) {
 	s.t.Helper()
 	s.same(where, value("first_seen")+" "+value("first_version")+" "+value("first_release"), value("last_seen")+" "+
 		value("last_version")+" "+value("last_release"))
-	if got := value("highest_version"); got != s.highest {
-		s.t.Errorf("%q, %s: got highest version %q, want %q", s.release, where, got, s.highest)
-	}
+	checktest.Equal(s.t, fmt.Sprintf("%q, %s: highest version", s.release, where), value("highest_version"),
+		s.highest)
 }
 
 // TestFirstSeenOfMerged checks that a merged problem shows the oldest and newest report of all its
@@ -602,12 +575,8 @@ func TestFirstSeenOfMerged(t *testing.T) {
 	for i, r := range []seenReport{newer, older} {
 		merged = postSeen(t, site, now, r, 2+i, crashtest.Set("DuplicateSignature", "merged"))
 	}
-	if err := site.Store.WaitCounted(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := site.Decisions.Merge(t.Context(), into.ID, []crash.BucketID{merged.ID}, "ada", ""); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, site.Store.WaitCounted(t.Context()))
+	dbtest.Must(site.Decisions.Merge(t.Context(), into.ID, []crash.BucketID{merged.ID}, "ada", ""))(t)
 	for _, want := range []seenWant{
 		{"", older, newer, "1.4-1"},
 		{"Ubuntu 24.04", seenReports[3], newer, "1.4-1"},

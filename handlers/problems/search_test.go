@@ -9,11 +9,12 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 	"github.com/chromedp/chromedp"
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
+	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 )
 
@@ -22,10 +23,8 @@ func TestSearch(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{})
 	native := site.Save(t, crashtest.Native())
 	python := site.Save(t, crashtest.Python())
-	if _, err := site.Bugs.LinkBug(t.Context(), python.ID, crash.Bug{Number: 2101233, URL: site.Tracker.URL +
-		"/bugs/2101233", By: "ada"}); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(site.Bugs.LinkBug(t.Context(), python.ID, crash.Bug{Number: 2101233, URL: site.Tracker.URL +
+		"/bugs/2101233", By: "ada"}))(t)
 	rows, err := site.Problems.BucketReports(t.Context(), native.ID, crash.OopsID{}, 1)
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("got %d reports, %v", len(rows), err)
@@ -45,17 +44,14 @@ func TestSearch(t *testing.T) {
 		`release:"No such release"`:        {},
 	} {
 		page := visitor.Get(handlertest.SearchFor(text)).Want(http.StatusOK)
-		if got := page.HTML().Find("table.problems tbody tr").Length(); got != len(want) {
-			t.Errorf("%s: got %d rows, want %d", text, got, len(want))
-		}
+		checktest.Equal(t, fmt.Sprintf("%s: rows", text), page.HTML().Find("table.problems tbody tr").Length(),
+			len(want))
 		for _, b := range want {
 			if page.HTML().Find(fmt.Sprintf(`table.problems a[href^="%s?via="]`, b.ID.Path())).Length() == 0 {
 				t.Errorf("%s: got no row for %s", text, b.ID)
 			}
 		}
-		if got := page.Attr("input[type=search]", "value"); got != text {
-			t.Errorf("%s: got %q in the box, want the query", text, got)
-		}
+		checktest.Equal(t, fmt.Sprintf("%s: in the box", text), page.Attr("input[type=search]", "value"), text)
 	}
 
 	// The same search as files and as a feed.
@@ -124,9 +120,7 @@ func TestSearch(t *testing.T) {
 		"of=version&package=tidewatch&version=1": "1.4.9-2", "of=version&package=none&version=1": "",
 	} {
 		offers := visitor.Part("/search/complete?" + params).Want(http.StatusOK)
-		if got := offers.HTML().Find("option").AttrOr("value", ""); got != want {
-			t.Errorf("%s: got %q offered, want %q", params, got, want)
-		}
+		checktest.Equal(t, fmt.Sprintf("%s: offered", params), offers.HTML().Find("option").AttrOr("value", ""), want)
 	}
 	visitor.Part("/search/complete?of=x").Want(http.StatusBadRequest)
 	offers := visitor.Part("/search/complete?" + url.Values{"q": {"is:filed package:tide"}}.Encode()).Want(http.StatusOK)
@@ -150,17 +144,13 @@ func TestSearchKeys(t *testing.T) {
 	handlertest.Eval[bool](ctx, t, `document.activeElement.blur() ?? true`)
 	handlertest.Do(ctx, t, handlertest.Press("j"), handlertest.WaitVisible("tr.current"), handlertest.Press("o"),
 		handlertest.WaitVisible("#bugs"))
-	if got := handlertest.Eval[string](ctx, t, "location.pathname"); got != b.ID.Path() {
-		t.Errorf("got %s, want %s", got, b.ID.Path())
-	}
+	checktest.Equal(t, "value", handlertest.Eval[string](ctx, t, "location.pathname"), b.ID.Path())
 	help := "dialog[open] table.keys" // opens in place every time
 	handlertest.Do(ctx, t, handlertest.Press("?"), handlertest.WaitVisible(help), handlertest.Press("?"),
 		handlertest.WaitHidden("table.keys"),
 		handlertest.Press("?"), handlertest.WaitVisible(help), handlertest.Click("dialog button"),
 		handlertest.WaitHidden("table.keys"))
-	if got := handlertest.Eval[string](ctx, t, "location.pathname"); got != b.ID.Path() {
-		t.Errorf("help: got %s, want still %s", got, b.ID.Path())
-	}
+	checktest.Equal(t, "help", handlertest.Eval[string](ctx, t, "location.pathname"), b.ID.Path())
 }
 
 // TestSavedSearches saves a search from the filter, shares, renames, deletes and restores it.
@@ -177,14 +167,10 @@ func TestSavedSearches(t *testing.T) {
 	}
 	want := func(who string, a *handlertest.Answer, searches ...string) {
 		t.Helper()
-		if diff := cmp.Diff(searches, saved(a), cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("%s: saved searches (-want +got):\n%s", who, diff)
-		}
+		checktest.Diff(t, fmt.Sprintf("%s: saved searches", who), saved(a), searches, cmpopts.EquateEmpty())
 	}
 	list := vera.Get("/?state=none&package=tidewatch&period=month&shown=month").Want(http.StatusOK)
-	if got := list.Attr("#save-search [name=path]", "value"); got != path {
-		t.Errorf("address to save: got %q, want %q", got, path)
-	}
+	checktest.Equal(t, "address to save", list.Attr("#save-search [name=path]", "value"), path)
 	list.WantNone("#save-search [name=shared]") // viewers cannot share
 	form := url.Values{"name": {" Mine "}, "path": {path}}
 	vera.Post("/searches", form).WantRedirect(http.StatusSeeOther, path)

@@ -1,6 +1,7 @@
 package problems_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -12,7 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
+	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 )
 
@@ -23,9 +26,7 @@ func TestMuteOnPage(t *testing.T) {
 	c := site.As(t, crash.RoleTriager)
 	path := b.ID.Path() + "/mute"
 	page := c.Get(b.ID.Path()).Want(http.StatusOK)
-	if got := page.Attr("#manual a", "href"); got != path {
-		t.Errorf("link: got %q, want %q", got, path)
-	}
+	checktest.Equal(t, "link", page.Attr("#manual a", "href"), path)
 	c.Get(path).WantText("h1", "Mute this problem").WantText(".presets", "For a week")
 
 	c.Post(path, url.Values{"preset": {"week"}, "reason": {"waits for upstream"}}).WantRedirect(http.StatusSeeOther,
@@ -110,12 +111,8 @@ func TestMuteInDialog(t *testing.T) {
 	inList := append([]handlertest.Header{{Name: "HX-Current-URL", Value: site.URL + "/"}}, handlertest.AsPart...)
 	path := b.ID.Path() + "/mute"
 	form := c.Get(path, onPage...).Want(http.StatusOK).WantText("#triage-heading", "Mute").WantNone("main")
-	if got := form.Attr("#triage", "hx-target"); got != "#status" {
-		t.Errorf("target: got %q, want the status", got)
-	}
-	if got := c.Get(path, inList...).Attr("#triage", "hx-swap"); got != "none" {
-		t.Errorf("swap in a list: got %q, want none", got)
-	}
+	checktest.Equal(t, "target", form.Attr("#triage", "hx-target"), "#status")
+	checktest.Equal(t, "swap in a list", c.Get(path, inList...).Attr("#triage", "hx-swap"), "none")
 	c.Post(path, url.Values{"dialog": {"1"}}, onPage...).Want(http.StatusUnprocessableEntity).
 		WantText("#triage-form .error", "at least one condition").WantText("#triage-heading", "Mute")
 	a := c.Post(path, url.Values{"preset": {"newer"}, "dialog": {"1"}}, onPage...).Want(http.StatusOK).
@@ -197,9 +194,7 @@ func TestReturned(t *testing.T) {
 	c.Post(b.ID.Path()+"/mute", url.Values{"reports": {"1"}}).Want(http.StatusSeeOther)
 	c.Get("/?period=year").WantNone("tbody tr")
 	site.Save(t, crashtest.Native(crashtest.Process(2)))
-	if err := site.Problems.EndMutes(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, site.Problems.EndMutes(t.Context()))
 	c.Get("/?period=year").WantText("tbody", "tidewatch")
 	today := time.Now().UTC().Format("2 January 2006")
 	c.Get(b.ID.Path()).WantText("#manual", "Returned on "+today+": 1 more report arrived.").
@@ -440,9 +435,7 @@ func TestMuteInBrowser(t *testing.T) {
 		if m == nil {
 			t.Fatalf("%s is not muted", id)
 		}
-		if _, err := site.Problems.Undo(t.Context(), m.ID, ada.Name); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(site.Problems.Undo(t.Context(), m.ID, ada.Name))(t)
 	}
 	site.SignInBrowser(ctx, t, crash.RoleTriager)
 
@@ -558,9 +551,7 @@ func TestMutedInLists(t *testing.T) {
 			if has(a, muted) || !has(a, other) {
 				t.Errorf("%s: got the muted problem %v, the other one %v", page, has(a, muted), has(a, other))
 			}
-			if got := a.Attr(".hidden-muted a", "href"); got != show {
-				t.Errorf("%s: got the link %q, want %q", page, got, show)
-			}
+			checktest.Equal(t, fmt.Sprintf("%s: link", page), a.Attr(".hidden-muted a", "href"), show)
 			if a := who.Get(show).Want(http.StatusOK).WantText(".bug-now[data-muted] .word", "muted"); !has(a, muted) {
 				t.Errorf("%s does not have the muted problem", show)
 			}

@@ -2,11 +2,14 @@ package proxies_test
 
 import (
 	"crypto/tls"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"testing"
 
+	"mishap/crash/checktest"
+	"mishap/db/dbtest"
 	"mishap/handlers/proxies"
 )
 
@@ -63,9 +66,7 @@ func TestClient(t *testing.T) {
 			t.Errorf("%+v: got %q", tt, got)
 		}
 	}
-	if got := proxies.Key(netip.Addr{}); got != "" {
-		t.Errorf("key of no address: got %q, want none", got)
-	}
+	checktest.Equal(t, "key of no address", proxies.Key(netip.Addr{}), "")
 }
 
 func TestSecure(t *testing.T) {
@@ -91,18 +92,13 @@ func TestSecure(t *testing.T) {
 		if tt.tls {
 			r.TLS = &tls.ConnectionState{}
 		}
-		if got := networks(t, tt.trusted).Secure(r); got != tt.want {
-			t.Errorf("%+v: got %v, want %v", tt, got, tt.want)
-		}
+		checktest.Equal(t, fmt.Sprintf("%+v", tt), networks(t, tt.trusted).Secure(r), tt.want)
 	}
 }
 
 func networks(t *testing.T, text string) proxies.Networks {
 	t.Helper()
-	n, err := proxies.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := dbtest.Must(proxies.Parse(text))(t)
 	return n
 }
 

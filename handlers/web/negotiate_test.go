@@ -1,7 +1,10 @@
 package web
 
 import (
+	"fmt"
 	"testing"
+
+	"mishap/crash/checktest"
 )
 
 func TestPreferred(t *testing.T) {
@@ -52,12 +55,9 @@ func TestPreferred(t *testing.T) {
 			}
 		}
 	}
-	if got := Preferred([]string{"application/xml;q=0.5", "text/yaml;q=0.6"}, offers...); got != yaml {
-		t.Errorf("two headers: got %q, want %q", got, yaml)
-	}
-	if got := Preferred(nil, offers...); got != json {
-		t.Errorf("no header: got %q, want %q", got, json)
-	}
+	checktest.Equal(t, "two headers", Preferred([]string{"application/xml;q=0.5", "text/yaml;q=0.6"}, offers...),
+		yaml)
+	checktest.Equal(t, "no header", Preferred(nil, offers...), json)
 }
 
 func FuzzPreferred(f *testing.F) {
@@ -90,8 +90,6 @@ func TestAcceptsGzip(t *testing.T) {
 		"gzip;q=none":                false,
 		"identity, gzip ; q=0.5, br": true,
 	} {
-		if got := AcceptsGzip(header); got != want {
-			t.Errorf("AcceptsGzip(%q): got %v, want %v", header, got, want)
-		}
+		checktest.Equal(t, fmt.Sprintf("AcceptsGzip(%q)", header), AcceptsGzip(header), want)
 	}
 }

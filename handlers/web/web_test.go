@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"math/rand/v2"
@@ -21,6 +22,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/cache"
+	"mishap/crash/checktest"
 )
 
 // bareKit returns a Kit that can only answer with errors.
@@ -28,9 +30,7 @@ func bareKit(t *testing.T) (*Kit, *bytes.Buffer) {
 	t.Helper()
 	var log bytes.Buffer
 	m, err := newMetrics(prometheus.NewRegistry())
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, err)
 	return &Kit{visitors: newVisitors(),
 		Log: slog.New(slog.NewJSONHandler(&log, nil)), Now: time.Now, metrics: m,
 		Base: &url.URL{Scheme: "http", Host: "localhost"},
@@ -66,13 +66,9 @@ func TestPanicInTheMiddleAbortsTheAnswer(t *testing.T) {
 		})))))
 	defer server.Close()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, err)
 	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, err)
 	defer func() { _ = res.Body.Close() }()
 	if body, err := io.ReadAll(res.Body); err == nil || string(body) != "half" {
 		t.Errorf("got %q, %v, want half an answer and an error", body, err)
@@ -133,9 +129,7 @@ func TestShapeOf(t *testing.T) {
 		r.Header.Set("Accept", tt.accept)
 		r.Header.Set("Content-Type", tt.contentType)
 		r.Header.Set("HX-Request-Type", tt.requestType)
-		if got := formatOf(r); got != tt.want {
-			t.Errorf("%+v: got %v, want %v", tt, got, tt.want)
-		}
+		checktest.Equal(t, fmt.Sprintf("%+v", tt), formatOf(r), tt.want)
 	}
 }
 
@@ -157,9 +151,7 @@ func TestParseBase(t *testing.T) {
 		if u, err := parseBase(address); err == nil {
 			got = u.String()
 		}
-		if got != want {
-			t.Errorf("parseBase(%q): got %q, want %q", address, got, want)
-		}
+		checktest.Equal(t, fmt.Sprintf("parseBase(%q)", address), got, want)
 	}
 }
 
@@ -226,14 +218,10 @@ func TestManySlowReaders(t *testing.T) {
 		_, err := w.Write(make([]byte, size))
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, err)
 	w := parts{ResponseRecorder: httptest.NewRecorder()}
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
-	if err := s.send(&w, r, page, func() {}); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, s.send(&w, r, page, func() {}))
 	if w.largest > 32<<10 || w.Body.Len() != size {
 		t.Errorf("got %d bytes in parts of up to %d, want %d in parts of 32 KiB", w.Body.Len(), w.largest, size)
 	}
@@ -273,14 +261,10 @@ func TestSlots(t *testing.T) {
 		}
 		get("/")
 		second := get("/")
-		if working != 1 {
-			t.Errorf("got %d answers in the making, want 1", working)
-		}
+		checktest.Equal(t, "answers in the making", working, 1)
 		get("/?person=1")
 		get("/?person=1")
-		if working != 3 {
-			t.Errorf("got %d answers in the making with two for people, want 3", working)
-		}
+		checktest.Equal(t, "answers in the making with two for people", working, 3)
 		time.Sleep(PageTime) //nolint:forbidigo // the clock of synctest
 		synctest.Wait()
 		// The error page waits for a slot, too, but no longer than errorTimeout.
@@ -320,9 +304,7 @@ func TestCachedPagesNeedSlots(t *testing.T) {
 		}
 		get()
 		leave, err := s.visitors.enter(t.Context(), s.visitors.slots)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.NoError(t, err)
 		answer := make(chan *httptest.ResponseRecorder, 1)
 		go func() { answer <- get() }()
 		synctest.Wait()
@@ -363,9 +345,7 @@ func TestSlotsRest(t *testing.T) {
 			synctest.Wait()
 			left := time.Now()
 			first()
-			if got := (<-second).Sub(left); got != want {
-				t.Errorf("held for %v: got the slot after %v, want %v", held, got, want)
-			}
+			checktest.Equal(t, fmt.Sprintf("held for %v: slot after", held), (<-second).Sub(left), want)
 		})
 	}
 }
@@ -402,9 +382,7 @@ func TestPublicFiles(t *testing.T) {
 		answers := []*httptest.ResponseRecorder{
 			get("/a.csv", "1"), get("/b.csv", "1"), get("/c.csv", "1"), get("/a.csv", "1"),
 		}
-		if made != 2 {
-			t.Errorf("got %d files in the making, want 2", made)
-		}
+		checktest.Equal(t, "files in the making", made, 2)
 		close(until)
 		time.Sleep(time.Minute) //nolint:forbidigo // the clock of synctest
 		synctest.Wait()
@@ -456,9 +434,7 @@ func TestSendRate(t *testing.T) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/a.csv", nil)
 		r.Header.Set("Accept-Encoding", "gzip")
 		h.ServeHTTP(w, r)
-		if got, want := time.Until(w.until), sendGrace+seconds*time.Second; got != want {
-			t.Errorf("got %v to read the file, want %v", got, want)
-		}
+		checktest.Equal(t, "to read the file", time.Until(w.until), sendGrace+seconds*time.Second)
 	})
 }
 
@@ -499,9 +475,7 @@ func TestBusyDescribesNoAnswer(t *testing.T) {
 		return err
 	}
 	release, err := s.visitors.hold(&cachedPage{compressed: make([]byte, maxSending-len(answer)/2)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, err)
 	for name, h := range map[string]http.Handler{
 		"page": s.LimitVisitors(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _ = write(w) })),
 		"file": s.Do(func(w http.ResponseWriter, r *http.Request) error {

@@ -1,6 +1,7 @@
 package layout_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,8 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
+	"mishap/db/dbtest"
 	"mishap/views/layout"
 )
 
@@ -17,24 +20,16 @@ func TestCount(t *testing.T) {
 	for n, want := range map[int64]string{
 		0: "0", 7: "7", 999: "999", 1000: "1,000", 41300: "41,300", 123456: "123,456", 1234567: "1,234,567", -1234: "−1,234",
 	} {
-		if got := crash.Count(n); got != want {
-			t.Errorf("crash.Count(%d): got %q, want %q", n, got, want)
-		}
+		checktest.Equal(t, fmt.Sprintf("crash.Count(%d)", n), crash.Count(n), want)
 	}
-	if got, want := crash.Counted(1, "report", "reports"), "1 report"; got != want {
-		t.Errorf("crash.Counted(1): got %q, want %q", got, want)
-	}
-	if got, want := crash.Counted(2000, "report", "reports"), "2,000 reports"; got != want {
-		t.Errorf("crash.Counted(2000): got %q, want %q", got, want)
-	}
+	checktest.Equal(t, "crash.Counted(1)", crash.Counted(1, "report", "reports"), "1 report")
+	checktest.Equal(t, "crash.Counted(2000)", crash.Counted(2000, "report", "reports"), "2,000 reports")
 }
 
 func TestSize(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{0: "0 B", 999: "999 B", 1000: "1.0 kB", 4249: "4.2 kB", 1_300_000: "1.3 MB"} {
-		if got := layout.Size(n); got != want {
-			t.Errorf("Size(%d): got %q, want %q", n, got, want)
-		}
+		checktest.Equal(t, fmt.Sprintf("Size(%d)", n), layout.Size(n), want)
 	}
 }
 
@@ -59,14 +54,10 @@ func TestAgo(t *testing.T) {
 		{time.Date(2026, 11, 21, 13, 57, 0, 0, time.FixedZone("", 2*3600)), "3 min ago"},
 	}
 	for _, test := range tests {
-		if got := layout.Ago(test.t, now); got != test.want {
-			t.Errorf("Ago(%s): got %q, want %q", test.t, got, test.want)
-		}
+		checktest.Equal(t, fmt.Sprintf("Ago(%s)", test.t), layout.Ago(test.t, now), test.want)
 	}
-	if got, want := layout.Exact(time.Date(2026, 9, 2, 16, 3, 7, 0, time.FixedZone("", 2*3600))),
-		"2026-09-02 14:03:07 UTC"; got != want {
-		t.Errorf("Exact: got %q, want %q", got, want)
-	}
+	checktest.Equal(t, "Exact", layout.Exact(time.Date(2026, 9, 2, 16, 3, 7, 0, time.FixedZone("", 2*3600))),
+		"2026-09-02 14:03:07 UTC")
 }
 
 func TestShortRelease(t *testing.T) {
@@ -74,9 +65,7 @@ func TestShortRelease(t *testing.T) {
 	for r, want := range map[crash.Release]string{
 		"Ubuntu 24.04": "24.04", "Debian 13": "Debian 13", "Ubuntu Kylin 14.10": "Kylin 14.10", "": "",
 	} {
-		if got := layout.ShortRelease(r); got != want {
-			t.Errorf("ShortRelease(%q): got %q, want %q", r, got, want)
-		}
+		checktest.Equal(t, fmt.Sprintf("ShortRelease(%q)", r), layout.ShortRelease(r), want)
 	}
 }
 
@@ -160,9 +149,7 @@ func TestReadSignature(t *testing.T) {
 		}, "żeglarz (SIGSEGV) größe_berechnen → 主"},
 	}
 	for _, test := range tests {
-		if got := layout.ReadSignature(test.bucket).String(); got != test.want {
-			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
-		}
+		checktest.Equal(t, test.name, layout.ReadSignature(test.bucket).String(), test.want)
 	}
 }
 
@@ -185,13 +172,8 @@ func TestReadSignatureIsBounded(t *testing.T) {
 func coloured(t *testing.T, text, class string) (whole, parts string) {
 	t.Helper()
 	var b strings.Builder
-	if err := layout.Trace(text).Render(t.Context(), &b); err != nil {
-		t.Fatal(err)
-	}
-	page, err := goquery.NewDocumentFromReader(strings.NewReader("<pre>" + b.String() + "</pre>"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, layout.Trace(text).Render(t.Context(), &b))
+	page := dbtest.Must(goquery.NewDocumentFromReader(strings.NewReader("<pre>" + b.String() + "</pre>")))(t)
 	found := page.Find(".c-" + class).Map(func(_ int, s *goquery.Selection) string { return s.Text() })
 	return page.Find("pre").Text(), strings.Join(found, "\n")
 }
@@ -247,9 +229,7 @@ func TestReleaseClass(t *testing.T) {
 		"Ubuntu 26.10": "release-4", "Debian 12": "release-7", "Debian GNU/Linux 13": "release-8", "Debian sid": "release-10",
 		"": "release-14", crash.OtherReleases: "release-14",
 	} {
-		if got := layout.ReleaseClass(release); got != want {
-			t.Errorf("%q: got %s, want %s", release, got, want)
-		}
+		checktest.Equal(t, release, layout.ReleaseClass(release), want)
 	}
 	derivatives := []string{"release-11", "release-12", "release-13"}
 	for _, release := range []crash.Release{"Linux Mint 22", "Debian testing 3", "Ubuntu Kylin 24.04", "Ubuntu next", "x",

@@ -16,6 +16,8 @@ import (
 	"golang.org/x/net/html"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
+	"mishap/db/dbtest"
 	"mishap/views/gallery"
 	"mishap/views/layout"
 	problemsview "mishap/views/problems"
@@ -53,9 +55,7 @@ func TestNothingHostileGetsThrough(t *testing.T) {
 		"trace": layout.Trace(hostile),
 	} {
 		var b strings.Builder
-		if err := c.Render(t.Context(), &b); err != nil {
-			t.Fatal(err)
-		}
+		checktest.NoError(t, c.Render(t.Context(), &b))
 		text := b.String()
 		for _, bad := range []string{"<script>alert", "<b onmouseover"} {
 			if strings.Contains(text, bad) {
@@ -165,10 +165,7 @@ func TestTemplates(t *testing.T) {
 		t.Fatalf("templates: got %d (%v), want all of them", len(files), err)
 	}
 	for _, name := range files {
-		content, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := dbtest.Must(os.ReadFile(name))(t)
 		for i, line := range strings.Split(string(content), "\n") {
 			for _, f := range forbidden {
 				if f.allowed != filepath.Base(name) && f.pattern.MatchString(line) {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/stats"
 	"mishap/views/layout"
 	"mishap/views/problems"
@@ -26,18 +27,14 @@ func TestNewChart(t *testing.T) {
 		{Day: day(11, 17), Release: "Ubuntu 24.04", Reports: 100}, // before
 		{Day: day(11, 22), Release: "Ubuntu 24.04", Reports: 100}, // after
 	}, crash.BuiltInReleases(), day(11, 18), day(11, 21).Add(13*time.Hour))
-	if diff := cmp.Diff([]crash.Release{"Ubuntu 24.04", "Ubuntu 9.10", ""}, c.Releases); diff != "" {
-		t.Errorf("releases, newest first (-want +got):\n%s", diff)
-	}
+	checktest.Diff(t, "releases, newest first", c.Releases, []crash.Release{"Ubuntu 24.04", "Ubuntu 9.10", ""})
 	want := []problems.ChartBar{
 		{Since: day(11, 18), Counts: []int64{0, 0, 0}},
 		{Since: day(11, 19), Counts: []int64{5, 2, 0}, Total: 7},
 		{Since: day(11, 20), Counts: []int64{0, 0, 0}},
 		{Since: day(11, 21), Counts: []int64{1, 0, 1}, Total: 2},
 	}
-	if diff := cmp.Diff(want, c.Bars); diff != "" {
-		t.Errorf("days (-want +got):\n%s", diff)
-	}
+	checktest.Diff(t, "days", c.Bars, want)
 	if c.Most != 7 || c.Total != 9 {
 		t.Errorf("most and total: got %d and %d, want 7 and 9", c.Most, c.Total)
 	}
@@ -65,9 +62,7 @@ func TestWeeks(t *testing.T) {
 		2:  {Since: since.AddDate(0, 0, 8), Counts: []int64{0, 0}},
 		13: {Since: until.AddDate(0, 0, -6), Counts: []int64{8, 16}, Total: 24},
 	} {
-		if diff := cmp.Diff(want, c.Bars[i]); diff != "" {
-			t.Errorf("bar %d (-want +got):\n%s", i, diff)
-		}
+		checktest.Diff(t, fmt.Sprintf("bar %d", i), c.Bars[i], want)
 	}
 	doc := parse(t, render(t, problems.ChartPart(c, now)))
 	for selector, want := range map[string]string{
@@ -75,15 +70,11 @@ func TestWeeks(t *testing.T) {
 		".chart-plot rect:last-of-type title": "Week from 15 Nov: 24 reports (24.04: 8, 22.04: 16)",
 		".chart-table thead th:first-child":   "Week from (UTC)",
 	} {
-		if got := doc.Find(selector).Text(); got != want {
-			t.Errorf("%s: got %q, want %q", selector, got, want)
-		}
+		checktest.Equal(t, selector, doc.Find(selector).Text(), want)
 	}
 	const want = "Reports per week from 22 Aug to 21 Nov, at most 24 in the week from 15 Nov. " +
 		"The table below has the same numbers."
-	if got := doc.Find(".chart-plot").AttrOr("aria-label", ""); got != want {
-		t.Errorf("label: got %q, want %q", got, want)
-	}
+	checktest.Equal(t, "label", doc.Find(".chart-plot").AttrOr("aria-label", ""), want)
 	if c = problems.NewChart(nil, crash.BuiltInReleases(), since.AddDate(0, 0, 1), until); c.Weekly || len(c.Bars) != 91 {
 		t.Errorf("13 weeks: got %d bars, want 91 days", len(c.Bars))
 	}
@@ -115,21 +106,14 @@ func TestChartPart(t *testing.T) {
 		{Day: day(11, 21), Release: "Ubuntu 24.04", Reports: 1},
 	}, crash.BuiltInReleases(), day(11, 18), day(11, 21)), now))
 	doc := parse(t, text)
-	if got, want := doc.Find(".chart-plot").AttrOr("viewBox", ""), "0 0 40 1000"; got != want {
-		t.Errorf("viewBox: got %q, want %q", got, want)
-	}
+	checktest.Equal(t, "viewBox", doc.Find(".chart-plot").AttrOr("viewBox", ""), "0 0 40 1000")
 	first := doc.Find(".chart-plot rect").First()
-	if got, want := first.Find("title").Text(), "19 Nov: 100 reports (24.04: 75, 22.04: 25)"; got != want {
-		t.Errorf("title of the first day: got %q, want %q", got, want)
-	}
-	if got := first.AttrOr("x", ""); got != "10" {
-		t.Errorf("the first day: got %s, want it at 10", got)
-	}
+	checktest.Equal(t, "title of the first day", first.Find("title").Text(),
+		"19 Nov: 100 reports (24.04: 75, 22.04: 25)")
+	checktest.Equal(t, "the first day", first.AttrOr("x", ""), "10")
 	for class, want := range map[string]string{".release-0": "m15 1000v-750m20 750v-10",
 		".release-3": "m15 250v-250"} {
-		if got := doc.Find(".chart-plot "+class).AttrOr("d", ""); got != want {
-			t.Errorf("%s: got %q, want %q", class, got, want)
-		}
+		checktest.Equal(t, class, doc.Find(".chart-plot "+class).AttrOr("d", ""), want)
 	}
 	if got := doc.Find(".chart-plot rect").Length(); got != 2 {
 		t.Errorf("days: got %d, want 2: those without reports have none", got)
@@ -160,9 +144,7 @@ func TestRateChart(t *testing.T) {
 	// The means of 22.04 begin on day 12: 0.5, 0.25, then 150 reports of 300 machine-days. The last one counts
 	// 15 hours of day 20.
 	mean := problems.RatePath{Sure: "M5 60L15 86L25 60L35 73L45 81L55 86L65 90L75 97L85 92"}
-	if got, want := c.Lines[1].Mean, mean; got != want {
-		t.Errorf("got the line %s, want %s", got, want)
-	}
+	checktest.Equal(t, "line", c.Lines[1].Mean, mean)
 	if got, want := c.Lines[1].Raw.Few, "M5 60L15 112L25 8L35 112"; !strings.HasPrefix(got, want) {
 		t.Errorf("got the faint line %s, want %s…", got, want)
 	}
@@ -173,12 +155,8 @@ func TestRateChart(t *testing.T) {
 		t.Errorf("labels: got %d and %d, want them at the ends of the lines", a, b)
 	}
 	doc := parse(t, render(t, problems.RatePart(c)))
-	if got := doc.Find("tbody tr").Length(); got != 3 {
-		t.Errorf("days in the table: got %d, want 3", got)
-	}
-	if got, want := rows(doc, "tbody tr")[0], "2026-05-20 0.30 0.25"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	checktest.Equal(t, "days in the table", doc.Find("tbody tr").Length(), 3)
+	checktest.Equal(t, "value", rows(doc, "tbody tr")[0], "2026-05-20 0.30 0.25")
 	if got, _ := doc.Find(".release-mark").Attr("x1"); got != "55" {
 		t.Errorf("mark of a release: got x = %s, want 105", got)
 	}
@@ -230,9 +208,7 @@ func TestRateChartFewReports(t *testing.T) {
 		t.Errorf("got %+v, %+v, %+v; want dashes only, no dash, nothing within the plot", resolute.Raw, noble.Raw, jammy.Mean)
 	}
 	doc := parse(t, render(t, problems.RatePart(c)))
-	if got, want := rows(doc, "tbody tr")[0], "2026-05-20 0.090* 0.10 500.00"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	checktest.Equal(t, "value", rows(doc, "tbody tr")[0], "2026-05-20 0.090* 0.10 500.00")
 	if doc.Find(".rate-key").Length() != 1 || doc.Find(".chart-table .hint").Text() != "* from fewer than 10 reports" ||
 		doc.Find("path.few").Length() != 3 {
 		t.Errorf("got no explanation of the dashes, or %d dashed paths", doc.Find("path.few").Length())

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/stats"
 	bugsview "mishap/views/bugs"
 	"mishap/views/layout"
@@ -54,9 +55,7 @@ func BenchmarkFrontPage(b *testing.B) {
 	var out bytes.Buffer
 	render := func(p problems.ListPage) int {
 		out.Reset()
-		if err := problems.List(p).Render(b.Context(), &out); err != nil {
-			b.Fatal(err)
-		}
+		checktest.NoError(b, problems.List(p).Render(b.Context(), &out))
 		return out.Len()
 	}
 	one := page

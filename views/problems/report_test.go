@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/privacy"
 	"mishap/views/problems"
 )
@@ -42,12 +43,8 @@ func TestFieldGroups(t *testing.T) {
 		"Logs: CurrentDmesg XorgLog",
 		"Everything else: Alpha Zeta",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("groups (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(map[string]bool{"Stacktrace": true, "ProcMaps": true, "Disassembly": true}, folded); diff != "" {
-		t.Errorf("folded (-want +got):\n%s", diff)
-	}
+	checktest.Diff(t, "groups", got, want)
+	checktest.Diff(t, "folded", folded, map[string]bool{"Stacktrace": true, "ProcMaps": true, "Disassembly": true})
 }
 
 func TestNewStack(t *testing.T) {
@@ -108,9 +105,7 @@ func TestMachineStory(t *testing.T) {
 			problems.System(problems.SystemPage{System: "m", Story: &story, Reports: problems.ReportList{ID: "reports",
 				Now: now}})))
 	got := collapse(doc.Find(".lanes tbody tr").First().Text())
-	if doc.Find(".lanes tbody tr").Length() != 2 {
-		t.Errorf("got %d packages, want 2", doc.Find(".lanes tbody tr").Length())
-	}
+	checktest.Equal(t, "packages", doc.Find(".lanes tbody tr").Length(), 2)
 	for _, want := range []string{"tidewatch", "4", "2", "21 Sep 2025", "1.10-1, 1.9-1"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("tidewatch: got %q, want %q in it", got, want)

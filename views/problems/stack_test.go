@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/views/layout"
 	"mishap/views/problems"
 )
@@ -29,12 +30,8 @@ func TestStackSaysWhatItOmits(t *testing.T) {
 			Now: now}, Stack: problems.NewStack(report),
 	}
 	doc := parse(t, render(t, problems.Problem(page)))
-	if got := doc.Find(".stack > .scroll tbody tr").Length(); got != 20 {
-		t.Errorf("visible frames: got %d, want 20", got)
-	}
-	if got, want := rows(doc, ".stack > .scroll tbody tr")[0], "0 f0 libx.so.1 "; got != want {
-		t.Errorf("first frame: got %q, want %q", got, want)
-	}
+	checktest.Equal(t, "visible frames", doc.Find(".stack > .scroll tbody tr").Length(), 20)
+	checktest.Equal(t, "first frame", rows(doc, ".stack > .scroll tbody tr")[0], "0 f0 libx.so.1 ")
 	text := strings.Join(strings.Fields(doc.Find(".stack").Text()), " ")
 	for _, want := range []string{"12 more frames", "60 other threads", "Thread 1, gmain", "5 more frames in the report",
 		"10 more threads in the report"} {
@@ -42,9 +39,7 @@ func TestStackSaysWhatItOmits(t *testing.T) {
 			t.Errorf("stack: got no text %q", want)
 		}
 	}
-	if got := doc.Find(".stack h3").Length(); got != 50 {
-		t.Errorf("other threads: got %d, want 50", got)
-	}
+	checktest.Equal(t, "other threads", doc.Find(".stack h3").Length(), 50)
 }
 
 func TestEmptyStack(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 	"github.com/a-h/templ"
-	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/stats"
 	"mishap/views/problems"
 )
@@ -32,13 +32,9 @@ func TestVersionTable(t *testing.T) {
 		"1.0-1 · · 40 40",
 		"all versions 1,207 3 40 1,250",
 	}
-	if diff := cmp.Diff(want, rows(doc, "tr")); diff != "" {
-		t.Errorf("rows (-want +got):\n%s", diff)
-	}
+	checktest.Diff(t, "rows", rows(doc, "tr"), want)
 	for class, want := range map[string]string{"[data-heat='4']": "1,200", "[data-heat='1']": "3740"} {
-		if got := doc.Find(class).Text(); got != want {
-			t.Errorf("cells of %s: got %q, want %q", class, got, want)
-		}
+		checktest.Equal(t, fmt.Sprintf("cells of %s", class), doc.Find(class).Text(), want)
 	}
 }
 
@@ -63,9 +59,7 @@ func TestVersionTableMarks(t *testing.T) {
 		"1.5-4 highest 11 · 11", "1.5-3 first 2 · 2",
 		"1.9-3 probable fix · 0 0", "1.9-2 last · 9 9", "1.9-1 first · 9 9", "all versions 13 18 31",
 	}
-	if diff := cmp.Diff(want, rows(doc, "tr")); diff != "" {
-		t.Errorf("rows (-want +got):\n%s", diff)
-	}
+	checktest.Diff(t, "rows", rows(doc, "tr"), want)
 }
 
 // TestVersionTableFolds checks which versions a long table shows: the newest of each release with
@@ -89,16 +83,12 @@ func TestVersionTableFolds(t *testing.T) {
 		t.Errorf("got %d rows, want the newest 13 of 26.04, one of 24.04 and one of Debian 13:\n%s", len(shown),
 			strings.Join(shown, "\n"))
 	}
-	if got, want := doc.Find(".paging").Text(), "Show 8 older versions and 1 version without reports"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	checktest.Equal(t, "value", doc.Find(".paging").Text(), "Show 8 older versions and 1 version without reports")
 	// Narrow screens show the release with the most reports first.
 	for selector, want := range map[string]string{
 		"[data-order='0']": "26.04", "[data-order='1']": "24.04", "[data-order='2']": "13",
 	} {
-		if got := doc.Find("thead " + selector).Text(); got != want {
-			t.Errorf("%s: got %q, want %q", selector, got, want)
-		}
+		checktest.Equal(t, selector, doc.Find("thead "+selector).Text(), want)
 	}
 	table.Whole = true
 	doc = parse(t, render(t, problems.VersionsPart(table)))
@@ -113,9 +103,7 @@ func TestVersionTableOfOneVersion(t *testing.T) {
 		render(t,
 			problems.VersionsPart(problems.NewVersionTable([]crash.VersionCount{{Version: "1", Release: "Ubuntu 24.04",
 				Reports: 1}}))))
-	if diff := cmp.Diff([]string{"Version 24.04 All", "1 1 1"}, rows(doc, "tr")); diff != "" {
-		t.Errorf("rows without marks and without a sum (-want +got):\n%s", diff)
-	}
+	checktest.Diff(t, "rows without marks and without a sum", rows(doc, "tr"), []string{"Version 24.04 All", "1 1 1"})
 }
 
 // now is the time at which tests render.
@@ -124,9 +112,7 @@ var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 func render(t *testing.T, c templ.Component) string {
 	t.Helper()
 	var b strings.Builder
-	if err := c.Render(t.Context(), &b); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, c.Render(t.Context(), &b))
 	return b.String()
 }
 
