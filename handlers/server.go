@@ -255,12 +255,10 @@ func (s *Server) setStatusByAPI() http.Handler {
 	}, crash.ScopeTriage, bugs.ErrMediaType)
 }
 
-// createByAPI returns the handler that creates bugs for programs and pages.
 func (s *Server) createByAPI() http.Handler {
 	return s.triageByAPI(s.bugs.CreateBug, crash.ScopeFile, bugs.ErrMediaType)
 }
 
-// eraseByAPI returns the handler by which administrators erase machines.
 func (s *Server) eraseByAPI() http.Handler {
 	return s.changeByAPI(s.web.NeedAdmin, func(w http.ResponseWriter, r *http.Request) error {
 		return s.api.Erase(w, r, web.VisitOf(r).User.Name)

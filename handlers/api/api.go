@@ -54,7 +54,6 @@ type API struct {
 	byName    map[string]*resource
 }
 
-// answers computes the answers of the resources.
 type answers struct {
 	store    *db.Store
 	bugs     *bugs.Store
@@ -356,7 +355,6 @@ type listFunc func(context.Context, input) ([]any, error)
 
 type detailFunc func(ctx context.Context, in input, key string) (any, error)
 
-// postFunc answers a question in a request body.
 type postFunc func(ctx context.Context, in input, body []byte) (any, error)
 
 // Callers who may not read reports receive redacted texts, as in bugs. Answers also contain the id
@@ -364,7 +362,6 @@ type postFunc func(ctx context.Context, in input, body []byte) (any, error)
 
 func (in input) mayRead() bool { return signedIn.check(in.caller) == nil }
 
-// visibleBucket returns b as the caller may see it.
 func visibleBucket(in input, b crash.Bucket) crash.Bucket {
 	if in.mayRead() {
 		return b
@@ -372,7 +369,6 @@ func visibleBucket(in input, b crash.Bucket) crash.Bucket {
 	return privacy.RedactBucket(b)
 }
 
-// visibleSignature returns a signature as the caller may see it.
 func visibleSignature(in input, signature string) string {
 	if in.mayRead() {
 		return signature
@@ -388,7 +384,6 @@ func visibleLabel[T ~string](in input, name T) T {
 	return privacy.RedactLabel(name)
 }
 
-// visibleRow returns a row of the index as the caller may see it.
 func visibleRow(in input, row index.Row) index.Row {
 	if !in.mayRead() {
 		return row.ForVisitors()

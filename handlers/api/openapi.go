@@ -230,7 +230,6 @@ func (a *API) Describe() []layout.APIResource {
 	return list
 }
 
-// exampleAddress returns an address with examples of all required parameters.
 func (res *resource) exampleAddress() string {
 	address := Prefix + res.name + "/"
 	if !res.listed() {

@@ -327,7 +327,6 @@ type dayValue struct {
 	Value int64  `json:"value"`
 }
 
-// releaseDays are the daily counts of a release.
 type releaseDays struct {
 	Color   string     `json:"color"`
 	Release string     `json:"release"`
@@ -384,7 +383,6 @@ func (a *answers) processingTimes(_ context.Context, in input) ([]any, error) {
 	return objects, nil
 }
 
-// queueLength is the length of one queue over time.
 type queueLength struct {
 	Queue  string `json:"queue"`
 	Values []struct {
@@ -525,7 +523,6 @@ func (a *answers) problemStatus(ctx context.Context, in input, key string) (any,
 	return a.statusOf(ctx, in, id)
 }
 
-// statusOf returns the status of a problem as the caller may see it.
 func (a *answers) statusOf(ctx context.Context, in input, id crash.BucketID) (problemStatus, error) {
 	b, err := a.store.Bucket(ctx, id)
 	if err != nil {

@@ -282,7 +282,6 @@ func (s *Pages) sendEndpoint(w http.ResponseWriter, r *http.Request, status int,
 	return s.web.Page(w, r, status, view.Endpoint(page))
 }
 
-// readDeliveryFilter reads which deliveries a query asks for.
 func readDeliveryFilter(q url.Values, f *events.DeliveryFilter) (err error) {
 	if state := crash.DeliveryState(q.Get("state")); state != "" {
 		if !slices.Contains(crash.DeliveryStates, state) {

@@ -190,7 +190,6 @@ func (s *Pages) ConfirmAddress(w http.ResponseWriter, r *http.Request) error {
 
 const mailBadChoice = "The form contains a value that does not exist. Reload the page, then choose again."
 
-// mailTested says what the relay replied to a test mail.
 func mailTested(accepted bool, reply string) string {
 	if accepted {
 		return "The relay accepted the test mail: " + reply

@@ -25,7 +25,6 @@ func (s *Pages) sendAccountForm(w http.ResponseWriter, r *http.Request, status i
 	return s.sendAccount(w, r, status, page, view.NewTokenForm())
 }
 
-// sendAccount sends the page with the form for an API token.
 func (s *Pages) sendAccount(
 	w http.ResponseWriter, r *http.Request, status int, page view.AccountPage, form view.TokenForm,
 ) error {

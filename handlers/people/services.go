@@ -203,7 +203,6 @@ func (s *Pages) mayManage(w http.ResponseWriter, r *http.Request) (u crash.User,
 	return u, false, web.AskToSignInAgain(s.web, w, r)
 }
 
-// done redirects to the page of a service account, with a message.
 func (s *Pages) done(w http.ResponseWriter, r *http.Request, u crash.User, message string) error {
 	return s.web.Done(w, r, view.ServicePath(u.Name), message)
 }

@@ -372,7 +372,6 @@ func (s *Pages) LogoutOIDC(w http.ResponseWriter, r *http.Request) error {
 	return web.WriteJSON(w, a.Status, map[string]string{"error": "invalid_request", "error_description": a.Message})
 }
 
-// endSessions ends the sessions that the logout token of a request names.
 func (s *Pages) endSessions(w http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(w, r.Body, web.MaxRequestBytes)
 	if !web.IsForm(r) || r.ParseForm() != nil || len(r.PostForm["logout_token"]) != 1 {

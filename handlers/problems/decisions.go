@@ -28,7 +28,6 @@ const (
 
 var errNoDecision = crash.Errorf(crash.NotFound, "unknown_decision", "There is no such entry in the history.")
 
-// decisionsView returns the history of a problem and the decisions that the user may take.
 func (s *Pages) decisionsView(r *http.Request, b crash.Bucket, triage []crash.Mark) (view.DecisionsView, error) {
 	u := web.CurrentUser(r)
 	v := view.DecisionsView{

@@ -58,7 +58,6 @@ type exportedList struct {
 	private string
 }
 
-// exportList sends a list of problems as a file or feed.
 func (s *Lists) exportList(w http.ResponseWriter, r *http.Request, format string, list exportedList) error {
 	list.filter.Public = web.IsPublic(r)
 	return s.exporter.Export(w, r, format, list.private, func(ctx context.Context) (export.Table, error) {
@@ -310,7 +309,6 @@ func dayText(day time.Time) string {
 	return day.UTC().Format(time.DateOnly)
 }
 
-// exportBug sends the problems that have a bug as a file or feed.
 func (s *Lists) exportBug(w http.ResponseWriter, r *http.Request, number int64, format string) error {
 	bug := strconv.FormatInt(number, 10)
 	list := exportedList{title: "Problems of bug " + bug, path: "/bug/" + bug}

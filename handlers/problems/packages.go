@@ -331,7 +331,6 @@ func (s *Lists) readRelease(r *http.Request, release crash.Release, filter index
 	return page, s.releaseLists(r, &page, filter)
 }
 
-// releaseLists fills the page with the problems and packages of a release, from the index.
 func (s *Lists) releaseLists(r *http.Request, page *view.ReleasePage, filter index.Filter) error {
 	b, err := s.Store.IndexWithStates(r.Context())
 	if err != nil {
@@ -384,7 +383,6 @@ func isNewIn(row index.Row, release crash.Release) bool {
 	return true
 }
 
-// releaseRates fills the page with the rates of the release and its predecessor.
 func (s *Lists) releaseRates(r *http.Request, page *view.ReleasePage) error {
 	since, until := s.web.LastDays(ratesDays)
 	// The front page reads the same rates, so they are usually cached.

@@ -475,7 +475,6 @@ const (
 	maxStalePage = 5 * time.Second // for visitors who ask for a page while it is rendered
 )
 
-// cachedPage is a complete answer.
 type cachedPage struct {
 	status     int
 	header     http.Header

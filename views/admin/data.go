@@ -33,7 +33,6 @@ func (p ErasePage) form() layout.PostFormArgs {
 	return p.Shell.Form("erase", problems.ErasePath(p.System))
 }
 
-// running reports whether the machine is being erased.
 func (p ErasePage) running() bool { return len(p.Before) > 0 && p.Before[0].Finished.IsZero() }
 
 // ErasuresPage lists erased machines, newest first.

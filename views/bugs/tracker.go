@@ -148,12 +148,10 @@ func rowName(pattern string) string {
 	return pattern
 }
 
-// updatesOn reports whether any row has something switched on.
 func updatesOn(policies crash.UpdatePolicies) bool {
 	return policies.Any(func(r crash.UpdatePolicy) bool { return r.Again || r.Quiet || r.Section })
 }
 
-// raisable reports whether a row can be moved up.
 func (p UpdatesPage) raisable(i int) bool { return i > 0 && p.Rules[i].Pattern != crash.EveryPackage }
 
 // updateText describes a comment that mishap has sent to a bug.

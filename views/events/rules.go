@@ -210,7 +210,6 @@ func (c CandidateRow) form(action string) layout.PostFormArgs {
 		CSRFToken: c.CSRFToken, Class: "inline", InPlace: true, Target: "#" + c.id()}
 }
 
-// open reports whether the candidate waits for a decision.
 func (c CandidateRow) open() bool {
 	return c.State == rules.CandidateWaiting || c.State == rules.CandidateAutomatic
 }

@@ -187,7 +187,6 @@ func trackerAway() problemsview.ProblemPage {
 	return page
 }
 
-// review returns the panel that reviews a bug.
 func review(search *bugsview.ReviewSearch) bugsview.ReviewPage {
 	b := bucket(0)
 	cell := bugsview.BugPart{Bucket: b.ID, Signature: b.Signature, State: bugsview.BugCreate, MayFile: true, Review: true}

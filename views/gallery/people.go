@@ -163,7 +163,6 @@ func decided() []specimen {
 	}
 }
 
-// ownAccount returns a connection to a person's own account at the tracker.
 func ownAccount(health crash.TokenHealth) *peopleview.OwnAccountView {
 	return &peopleview.OwnAccountView{
 		Shell: shell("", admin), Tracker: "Launchpad", TokensURL: "https://launchpad.net/~ada/+oauth-tokens",
@@ -337,7 +336,6 @@ func services() peopleview.ServicesPage {
 		}}
 }
 
-// service returns a service account as a person sees it.
 func service(reader crash.User) peopleview.ServicePage {
 	p := peopleview.ServicePage{Shell: shell("phasing-bot", reader), Admin: reader.Role == crash.RoleAdmin,
 		Service: crash.User{Name: "phasing-bot", Role: crash.RoleTriager,

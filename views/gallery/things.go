@@ -243,7 +243,6 @@ func assignChosen() problemsview.AssignChosenPage {
 		}}
 }
 
-// assignedList returns a list whose rows have assignees and tags.
 func assignedList() problemsview.ListPage {
 	page := list(shell("", admin), bugStates(admin))
 	for i, p := range []index.People{
@@ -405,7 +404,6 @@ func manual(user crash.User, muted crash.Mark) problemsview.ProblemPage {
 	return page
 }
 
-// gates returns the specimens of the update gate.
 func gates() []specimen {
 	page := func(in *stats.GateInput) problemsview.GatePage {
 		q := stats.GateQuestion{Package: "tidewatch", Version: "46.4-0ubuntu2"}

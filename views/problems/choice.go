@@ -31,7 +31,6 @@ type ListChoice struct {
 	ShowMuted string
 }
 
-// showsFirst reports whether the list has the column First seen.
 func (c ListChoice) showsFirst() bool { return c.First || c.Sort == index.ByFirst }
 
 // periods lists the periods of the front page, shortest first.
@@ -243,7 +242,6 @@ func (c ListChoice) over(period crash.Period) string {
 	return c.URL()
 }
 
-// length returns the number of days of the list.
 func (c ListChoice) length(now time.Time) int64 {
 	since, until := c.Days(now)
 	return int64(until.Sub(since)/(24*time.Hour)) + 1
@@ -301,7 +299,6 @@ func (v FacetsView) caption() string {
 		" of other problems of " + v.Package
 }
 
-// percentOf returns a share in whole percent.
 func percentOf(n, of int) string { return strconv.Itoa((100*n + of/2) / max(of, 1)) }
 
 // NoReportsStored says that there is nothing to show.

@@ -1499,7 +1499,6 @@ func chooseReports(p SplitPage) templ.Component {
 	})
 }
 
-// splitPreviewText says how many of the examined reports would move.
 func splitPreviewText(examined, move, stay int64, more bool) string {
 	of := crash.Counted(examined, "report", "reports")
 	if more {

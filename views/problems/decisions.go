@@ -218,7 +218,6 @@ func likenessAndReports(likeness string, reports int64) string {
 	return likeness + ", " + crash.Counted(reports, "report", "reports")
 }
 
-// undoneBy names the person who undid a decision.
 func undoneBy(person string) string { return "undone by " + person }
 
 // PathEmbargoed is the address of the page of all embargoed problems.

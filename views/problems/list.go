@@ -84,7 +84,6 @@ func (p *ListPage) most() int64 {
 // whoopsieSetting returns the line of whoopsie's configuration that makes it send reports here.
 func (p ListPage) whoopsieSetting() string { return "CRASH_DB_URL=" + p.IngestURL }
 
-// curlExample returns a command that sends a report by hand.
 func (p ListPage) curlExample() string {
 	return "curl --data-binary @report.bson " + p.IngestURL + "/my-machine"
 }

@@ -162,7 +162,6 @@ func (f Followed) feed() string {
 	return "/problems.atom?" + query.Encode()
 }
 
-// hint describes it beyond its counts.
 func (f Followed) hint() string {
 	switch {
 	case f.Nobody && f.Kind == crash.FollowSearch:
@@ -196,7 +195,6 @@ func (p MyPage) withMuted() string {
 	return p.url(p.List.Choice.Period, p.Only)
 }
 
-// since describes the time from which on problems are new.
 func (p MyPage) since() string {
 	if p.Visit.Seen.IsZero() {
 		return ""

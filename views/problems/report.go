@@ -172,7 +172,6 @@ func FieldGroups(fields crash.Fields) []FieldGroup {
 	return sorted
 }
 
-// oneLine reports whether the value fits into one line.
 func (f Field) oneLine() bool {
 	return !strings.Contains(f.Value, "\n") && utf8.RuneCountInString(f.Value) <= 200
 }
@@ -645,7 +644,6 @@ func symbolFile(s *crash.SymbolSearch, otherwise string) string {
 	return strings.TrimSuffix("not found"+"; "+Searched(s.Searched), "; ")
 }
 
-// debugFile says where the debug information of a module was found.
 func debugFile(m crash.SymbolModule) string {
 	switch {
 	case m.Debuginfo == nil && m.Executable != nil && m.Executable.Found:

@@ -136,7 +136,6 @@ func firstFrames(t grouping.Thread) []grouping.Frame {
 	return t.Frames[:min(len(t.Frames), threadFrames)]
 }
 
-// frameTitle returns the full name of a frame, with its arguments.
 func frameTitle(f grouping.Frame) string {
 	if f.Args == "" {
 		return layout.Cut(f.Function, 500)

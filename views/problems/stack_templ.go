@@ -879,7 +879,6 @@ func stackDetails(s *Stack) templ.Component {
 	})
 }
 
-// moreFrames counts the frames that are folded.
 func moreFrames(n int) string { return crash.Counted(int64(n), "more frame", "more frames") }
 
 // threadText is the heading of a thread: "Thread 2, gmain".

@@ -2071,7 +2071,6 @@ func bulkTriage() templ.Component {
 	})
 }
 
-// hiddenMuted says how many muted problems a list omits.
 func hiddenMuted(n int64) string {
 	return crash.Counted(n, "muted problem is hidden", "muted problems are hidden")
 }

@@ -347,7 +347,6 @@ func groupOf(r crash.Release) int {
 	return 2
 }
 
-// groups returns the columns by distribution.
 func (t VersionTable) groups() []releaseGroup {
 	var groups []releaseGroup
 	for i, r := range t.Releases {
@@ -370,5 +369,4 @@ func (g releaseGroup) short(r crash.Release) string {
 	return releaseName(r)
 }
 
-// headRows returns the number of rows of the table's head.
 func headRows(groups []releaseGroup) string { return strconv.Itoa(min(len(groups), 2)) }
