@@ -446,12 +446,6 @@ func (s *Store) Activity(ctx context.Context) (map[int64]rules.Activity, error) 
 	return all, db.Wrap(err, "activity of rules")
 }
 
-// Endpoint is another program that rules can notify.
-type Endpoint struct {
-	ID   int64
-	Name string
-}
-
 const (
 	sqlRuleEndpoints = `select id, name from endpoints where disabled is null order by lower(name), id`
 	sqlAccountIDs    = `select id, name from users where lower(name) = any(@names) and id in (` + db.Readers + `)`
@@ -466,8 +460,8 @@ const (
 )
 
 // RuleEndpoints returns the programs that rules can notify, by name.
-func (s *Store) RuleEndpoints(ctx context.Context) ([]Endpoint, error) {
-	all, err := db.List(ctx, s.Pool, sqlRuleEndpoints, nil, pgx.RowToStructByPos[Endpoint])
+func (s *Store) RuleEndpoints(ctx context.Context) ([]rules.Endpoint, error) {
+	all, err := db.List(ctx, s.Pool, sqlRuleEndpoints, nil, pgx.RowToStructByPos[rules.Endpoint])
 	return all, db.Wrap(err, "endpoints")
 }
 

@@ -55,24 +55,15 @@ type API struct {
 }
 
 type answers struct {
-	store    *db.Store
-	bugs     *bugs.Store
-	problems *problems.Store
-	symbols  *symbols.Store
-	base     string
-	releases *crash.ReleaseTable
-	privacy  *privacy.Table
-	now      func() time.Time
+	Deps
+	base string // BaseURL without a slash at its end
 }
 
 // New returns an API with the given dependencies.
 func New(d Deps) *API {
 	base := strings.TrimRight(d.BaseURL, "/")
-	from := &answers{
-		store: d.Store, bugs: d.Bugs, problems: d.Problems, symbols: d.Symbols, base: base,
-		releases: cmp.Or(d.Releases, crash.BuiltInReleases()), now: d.Now,
-		privacy: d.Privacy,
-	}
+	d.Releases = cmp.Or(d.Releases, crash.BuiltInReleases())
+	from := &answers{d, base}
 	a := &API{base: base, version: d.Version, from: from, resources: from.table(), byName: map[string]*resource{}}
 	for i := range a.resources {
 		a.byName[a.resources[i].name] = &a.resources[i]
@@ -436,10 +427,10 @@ func (a *answers) tracedDays(ctx context.Context, in input) ([]any, error) {
 // traced returns the counts of a range of days, latest first. The index has those of a year; older
 // ones come from the database.
 func (a *answers) traced(ctx context.Context, since, until time.Time) ([]index.Traced, error) {
-	known := a.store.IndexSince()
+	known := a.Store.IndexSince()
 	var counts []index.Traced
 	if !until.Before(known) {
-		b, err := a.store.Index(ctx)
+		b, err := a.Store.Index(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -455,7 +446,7 @@ func (a *answers) traced(ctx context.Context, since, until time.Time) ([]index.T
 	if !until.Before(known) {
 		until = known.AddDate(0, 0, -1)
 	}
-	older, err := a.problems.TracedDays(ctx, since, until, nativeRules)
+	older, err := a.Problems.TracedDays(ctx, since, until, nativeRules)
 	return slices.Concat(counts, older), err
 }
 
@@ -466,7 +457,7 @@ func (a *answers) newTracedDay(day time.Time, counts []index.Traced) tracedDay {
 	for _, c := range counts {
 		reports[c.Release] += c.Named + c.Failed
 	}
-	list := a.releases.List(reports)
+	list := a.Releases.List(reports)
 	out := tracedDay{Date: day.Format(dateFormat), Value: map[string]traced{}}
 	for _, c := range counts {
 		release := string(privacy.RedactLabel(list.Of(c.Release)))
@@ -487,7 +478,7 @@ func (a *answers) tracedDay(ctx context.Context, _ input, key string) (any, erro
 	if err != nil {
 		return nil, err
 	}
-	if from, err := a.problems.From(ctx); err != nil {
+	if from, err := a.Problems.From(ctx); err != nil {
 		return nil, err
 	} else if day.Before(from) {
 		return nil, errExpired(from)

@@ -69,7 +69,7 @@ type bugSignatures struct {
 }
 
 func (a *answers) bugSignatures(ctx context.Context, in input) ([]any, error) {
-	signatures, err := a.bugs.SignaturesOfBug(ctx, int64(in.number("bug")), in.number("limit"))
+	signatures, err := a.Bugs.SignaturesOfBug(ctx, int64(in.number("bug")), in.number("limit"))
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (a *answers) reportsState(ctx context.Context, _ input, body []byte) (any, 
 			numbers = append(numbers, n)
 		}
 	}
-	states, err := a.bugs.BugStates(ctx, numbers)
+	states, err := a.Bugs.BugStates(ctx, numbers)
 	if err != nil {
 		return nil, err
 	}
@@ -279,9 +279,9 @@ func tooManyQuestions(n int) error {
 // the newest.
 func (a *answers) seriesOf(release string) string {
 	if release == "" {
-		return a.releases.Codename(a.releases.Latest("Ubuntu", a.today()))
+		return a.Releases.Codename(a.Releases.Latest("Ubuntu", a.today()))
 	}
-	return a.releases.Codename(crash.Release("Ubuntu " + strings.TrimPrefix(release, "Ubuntu ")))
+	return a.Releases.Codename(crash.Release("Ubuntu " + strings.TrimPrefix(release, "Ubuntu ")))
 }
 
 type seenPackage struct {
@@ -331,7 +331,7 @@ func binaryFacts[Q any](ctx context.Context, a *answers, questions []Q,
 	for i, q := range questions {
 		wants[i] = crash.ArchiveWant{Kind: crash.ArchiveBinary, Key: name(q)}
 	}
-	return a.bugs.ArchiveFacts(ctx, wants)
+	return a.Bugs.ArchiveFacts(ctx, wants)
 }
 
 type seenInRelease struct {
@@ -376,7 +376,7 @@ type packageVersions struct {
 }
 
 func (a *answers) binaryVersions(ctx context.Context, in input) ([]any, error) {
-	facts, err := a.bugs.ArchiveFacts(ctx, []crash.ArchiveWant{
+	facts, err := a.Bugs.ArchiveFacts(ctx, []crash.ArchiveWant{
 		{Kind: crash.ArchiveBinary, Key: in.text("binary_package")},
 	})
 	if err != nil {

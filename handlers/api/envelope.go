@@ -488,7 +488,7 @@ func (a *answers) commonProblems(ctx context.Context, in input) ([]any, error) {
 		ByPackages: packages != nil, Packages: strings.Join(packages, " "), Public: !in.mayRead(),
 	}
 	with, without := packageKinds(in)
-	if from, err := a.problems.From(ctx); err != nil {
+	if from, err := a.Problems.From(ctx); err != nil {
 		return nil, err
 	} else if since.Before(from) {
 		return nil, errExpired(from)
@@ -497,13 +497,13 @@ func (a *answers) commonProblems(ctx context.Context, in input) ([]any, error) {
 		if in.given["q"] {
 			return nil, crash.Errorf(crash.Invalid, "bad_q", "Searches look at the days of the last %d days only.", indexDays)
 		}
-		problems, err := a.problems.CommonProblems(ctx, filter, with, without, limit)
+		problems, err := a.Problems.CommonProblems(ctx, filter, with, without, limit)
 		if err != nil {
 			return nil, err
 		}
 		return a.storedProblems(ctx, in, filter.Release, problems)
 	}
-	b, err := a.store.IndexWithStates(ctx)
+	b, err := a.Store.IndexWithStates(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -516,7 +516,7 @@ func (a *answers) commonProblems(ctx context.Context, in input) ([]any, error) {
 		rows = nil
 	}
 	rows = firstRows(in, rows, with, without, limit)
-	signatures, err := a.problems.WholeSignatures(ctx, rows)
+	signatures, err := a.Problems.WholeSignatures(ctx, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -572,7 +572,7 @@ func (a *answers) storedProblems(ctx context.Context, in input, release crash.Re
 	problems []crash.Problem,
 ) ([]any, error) {
 	objects := make([]any, len(problems))
-	b, err := a.store.Index(ctx)
+	b, err := a.Store.Index(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -659,11 +659,11 @@ func (a *answers) packageFilter(ctx context.Context, in input) ([]string, error)
 	switch {
 	case in.given["user"]:
 		name := strings.TrimPrefix(strings.TrimPrefix(in.text("user"), "https://launchpad.net/"), "~")
-		names, known, err = a.bugs.PackagesOfPerson(ctx, name)
+		names, known, err = a.Bugs.PackagesOfPerson(ctx, name)
 	case in.given["package"]:
 		return []string{in.text("package")}, nil
 	case in.given["packageset"]:
-		names, known, err = a.bugs.PackagesOfSet(ctx, crash.Release(in.text("release")), in.text("packageset"))
+		names, known, err = a.Bugs.PackagesOfSet(ctx, crash.Release(in.text("release")), in.text("packageset"))
 	default:
 		return nil, nil
 	}
@@ -682,13 +682,13 @@ func (a *answers) problemsCount(ctx context.Context, in input) ([]any, error) {
 		return nil, nil
 	}
 	since, until := a.lastDays(days)
-	b, err := a.store.Index(ctx)
+	b, err := a.Store.Index(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var before map[time.Time]int64
-	if known := a.store.IndexSince(); since.Before(known) {
-		if before, err = a.problems.ProblemDays(ctx, since, known.AddDate(0, 0, -1)); err != nil {
+	if known := a.Store.IndexSince(); since.Before(known) {
+		if before, err = a.Problems.ProblemDays(ctx, since, known.AddDate(0, 0, -1)); err != nil {
 			return nil, err
 		}
 		since = known

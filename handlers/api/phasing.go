@@ -77,7 +77,7 @@ func (a *answers) rateOfCrashes(ctx context.Context, in input) ([]any, error) {
 	if in.day("date").After(a.today().AddDate(1, 0, 0)) {
 		return nil, crash.Errorf(crash.Invalid, "bad_date", "The parameter date is more than a year ahead.")
 	}
-	days, err := a.problems.VersionDays(ctx, crash.Release(release), pkg, in.text("old_version"), newer)
+	days, err := a.Problems.VersionDays(ctx, crash.Release(release), pkg, in.text("old_version"), newer)
 	if err != nil {
 		return nil, err
 	}
@@ -86,10 +86,10 @@ func (a *answers) rateOfCrashes(ctx context.Context, in input) ([]any, error) {
 		phased:          in.given["phased_update_percentage"],
 		excludeProposed: in.flag("exclude_proposed"),
 	}
-	v := evaluate(days, q, a.now())
+	v := evaluate(days, q, a.Now())
 	out := crashRate{
 		Increase: v.increase, Difference: truncated(v.difference), Average: truncated(v.average),
-		Evidence: newEvidence(days, q, a.now()),
+		Evidence: newEvidence(days, q, a.Now()),
 	}
 	if v.days != nil {
 		n := int64(*v.days)
@@ -123,7 +123,7 @@ type newBucket struct {
 
 func (a *answers) newBuckets(ctx context.Context, in input) ([]any, error) {
 	pkg, previous, newer := in.text("package"), in.text("previous_version"), in.text("new_version")
-	facts, err := a.bugs.ArchiveFacts(ctx, []crash.ArchiveWant{
+	facts, err := a.Bugs.ArchiveFacts(ctx, []crash.ArchiveWant{
 		{Kind: crash.ArchiveVersion, Key: pkg + " " + previous}, {Kind: crash.ArchiveVersion, Key: pkg + " " + newer},
 	})
 	if err != nil {
@@ -139,7 +139,7 @@ func (a *answers) newBuckets(ctx context.Context, in input) ([]any, error) {
 			archive = "unknown"
 		}
 	}
-	buckets, err := a.problems.NewBuckets(ctx, pkg, previous, newer, minNewSystems)
+	buckets, err := a.Problems.NewBuckets(ctx, pkg, previous, newer, minNewSystems)
 	if err != nil {
 		return nil, err
 	}
@@ -189,15 +189,15 @@ func (a *answers) versions(ctx context.Context, in input) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	counts, err := a.store.BucketVersions(ctx, id)
+	counts, err := a.Store.BucketVersions(ctx, id)
 	if err != nil || len(counts) == 0 {
 		return nil, err
 	}
-	b, err := a.store.Bucket(ctx, id)
+	b, err := a.Store.Bucket(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	published, err := a.bugs.ArchiveFacts(ctx, []crash.ArchiveWant{{Kind: crash.ArchiveSource, Key: b.SourcePackage}})
+	published, err := a.Bugs.ArchiveFacts(ctx, []crash.ArchiveWant{{Kind: crash.ArchiveSource, Key: b.SourcePackage}})
 	if err != nil {
 		return nil, err
 	}
@@ -235,9 +235,9 @@ func pocketOr(f crash.ArchiveFact, series, version, unknown string) string {
 // noCounts returns a row without counts: noCount for each series that rows name.
 func (a *answers) noCounts() map[string]int64 {
 	none := map[string]int64{}
-	for _, release := range a.releases.All("Ubuntu") {
+	for _, release := range a.Releases.All("Ubuntu") {
 		if release.Compare(oldStandardRelease) >= 0 {
-			none[a.releases.Codename(release)] = noCount
+			none[a.Releases.Codename(release)] = noCount
 		}
 	}
 	return none
@@ -267,7 +267,7 @@ func (a *answers) series(r crash.Release) string {
 	if !strings.HasPrefix(string(r), "Ubuntu ") {
 		return ""
 	}
-	return a.releases.Codename(r)
+	return a.Releases.Codename(r)
 }
 
 // evidence supplements the old fields: crashes per active machine with a 95 % confidence
@@ -399,7 +399,7 @@ type exposure struct{ newer, older float64 }
 // at most maxOldDays back, until the new one appeared.
 func (a *answers) exposureOf(ctx context.Context, source, previous, newer string) (exposure, error) {
 	var x exposure
-	b, err := a.store.Index(ctx)
+	b, err := a.Store.Index(ctx)
 	if err != nil {
 		return x, err
 	}
@@ -434,16 +434,16 @@ func (a *answers) exposureOf(ctx context.Context, source, previous, newer string
 			olderDays[release] = problems.Days{Since: oldest, Until: f.newer.AddDate(0, 0, -1)}
 		}
 	}
-	newerMachines, err := a.problems.DistinctMachines(ctx, newerDays, since, today)
+	newerMachines, err := a.Problems.DistinctMachines(ctx, newerDays, since, today)
 	if err != nil {
 		return x, err
 	}
-	olderMachines, err := a.problems.DistinctMachines(ctx, olderDays, since, today)
+	olderMachines, err := a.Problems.DistinctMachines(ctx, olderDays, since, today)
 	if err != nil {
 		return x, err
 	}
-	x.newer = stats.MachineDays(newerMachines, since, a.now())
-	x.older = stats.MachineDays(olderMachines, since, a.now())
+	x.newer = stats.MachineDays(newerMachines, since, a.Now())
+	x.older = stats.MachineDays(olderMachines, since, a.Now())
 	return x, nil
 }
 
@@ -516,9 +516,11 @@ type gateWindow struct {
 	Reports     int64        `json:"reports" doc:"Reports of all versions of the package."`
 	Since       string       `json:"since" doc:"First day (UTC), YYYYMMDD; empty if there is none."`
 	Until       string       `json:"until" doc:"Last day, inclusive."`
-	Systems     int64        `json:"version_machines" doc:"Distinct machines that reported the version itself in these days (stored reports)."`
-	OwnRate     gateInterval `json:"version_rate" doc:"Reports of the version itself per 1,000 machine-days."`
-	Own         int64        `json:"version_reports" doc:"Reports of the version itself."`
+
+	Seen int64 `json:"version_machines" doc:"Distinct machines that reported the version itself in these days (stored reports)."`
+
+	OwnRate gateInterval `json:"version_rate" doc:"Reports of the version itself per 1,000 machine-days."`
+	Own     int64        `json:"version_reports" doc:"Reports of the version itself."`
 }
 
 type gateProblem struct {
@@ -537,10 +539,10 @@ type gateMissing struct {
 }
 
 func (a *answers) updateGate(ctx context.Context, in input) ([]any, error) {
-	answer, err := a.problems.UpdateGate(ctx, a.releases, stats.GateQuestion{
+	answer, err := a.Problems.UpdateGate(ctx, a.Releases, stats.GateQuestion{
 		Package: in.text("package"), Version: in.text("version"), Against: in.text("against"),
 		Release: crash.Release(in.text("release")),
-	}, a.now())
+	}, a.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -603,7 +605,7 @@ func newUpdateGate(base string, answer stats.GateAnswer) updateGate {
 func newGateWindow(w stats.Window, c stats.Compared, dispersion float64) gateWindow {
 	out := gateWindow{
 		Days: w.Days(), MachineDays: c.MachineDays, Rate: newGateInterval(c.Rate(dispersion)), Reports: c.Reports,
-		Systems: c.Machines, Own: c.Own,
+		Seen: c.Machines, Own: c.Own,
 		OwnRate: newGateInterval(stats.Sample{Reports: c.Own, MachineDays: c.MachineDays}.Rate(dispersion)),
 	}
 	if w.Days() > 0 {

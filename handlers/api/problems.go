@@ -71,7 +71,7 @@ func (a *answers) find(ctx context.Context, sent pair) (crash.BucketID, error) {
 		"/" + sent.value} {
 		ids = append(ids, crash.BucketIDOf(strings.ToValidUTF8(text, "\uFFFD")))
 	}
-	return a.problems.FirstBucket(ctx, ids)
+	return a.Problems.FirstBucket(ctx, ids)
 }
 
 // metadata is the data of a bucket under the names that errors.ubuntu.com used.
@@ -136,7 +136,7 @@ func (a *answers) bucket(ctx context.Context, in input, key string) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	b, err := a.store.Bucket(ctx, id)
+	b, err := a.Store.Bucket(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func (a *answers) bucket(ctx context.Context, in input, key string) (any, error)
 
 // addPeople adds the assignee and the tags of a problem.
 func (a *answers) addPeople(ctx context.Context, id crash.BucketID, out *bucketObject) error {
-	b, err := a.store.IndexWithStates(ctx)
+	b, err := a.Store.IndexWithStates(ctx)
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (a *answers) addPeople(ctx context.Context, id crash.BucketID, out *bucketO
 }
 
 func (a *answers) addTraces(ctx context.Context, in input, id crash.BucketID, out *bucketObject) error {
-	report, err := a.store.RepresentativeReport(ctx, id)
+	report, err := a.Store.RepresentativeReport(ctx, id)
 	if crash.KindOf(err) == crash.NotFound {
 		return nil // retention has deleted the reports
 	}
@@ -187,7 +187,7 @@ func (a *answers) addTraces(ctx context.Context, in input, id crash.BucketID, ou
 		return err
 	}
 	readable := privacy.Readable(in.caller.user(), report.SourcePackage)
-	visible := a.privacy.Excerpts(report.Fields, readable)
+	visible := a.Privacy.Excerpts(report.Fields, readable)
 	field := func(name string) *string {
 		if text := visible[name]; text != "" {
 			return &text
@@ -198,7 +198,7 @@ func (a *answers) addTraces(ctx context.Context, in input, id crash.BucketID, ou
 		out.Stack, out.Threads = field("Stacktrace"), field("ThreadStacktrace")
 	}
 	out.Evidence = slices.DeleteFunc(passagesOf(report.Fields), func(p passage) bool {
-		return a.privacy.Excerpt(p.Field) > readable
+		return a.Privacy.Excerpt(p.Field) > readable
 	})
 	return nil
 }
@@ -227,10 +227,10 @@ func (a *answers) instances(ctx context.Context, in input) (window, error) {
 	return newWindow(in.report("start"), maxInstances, reportID,
 		func(r crash.ReportRow) any { return newInstanceRow(in, r) },
 		func(start crash.OopsID, limit int) ([]crash.ReportRow, error) {
-			return a.problems.BucketReports(ctx, id, start, limit)
+			return a.Problems.BucketReports(ctx, id, start, limit)
 		},
 		func(start crash.OopsID, limit int) ([]crash.OopsID, error) {
-			return a.problems.BucketReportsFrom(ctx, id, start, limit)
+			return a.Problems.BucketReportsFrom(ctx, id, start, limit)
 		})
 }
 

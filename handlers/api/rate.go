@@ -147,7 +147,7 @@ func colour(r crash.Release) string {
 
 // lastDays returns the first and the last of the given number of days up to today.
 func (a *answers) lastDays(days int) (since, until time.Time) {
-	return crash.LastDays(a.now(), days)
+	return crash.LastDays(a.Now(), days)
 }
 
 func errExpired(from time.Time) error {
@@ -155,7 +155,7 @@ func errExpired(from time.Time) error {
 		from.Format(time.DateOnly))
 }
 
-func (a *answers) today() time.Time { return a.now().UTC().Truncate(24 * time.Hour) }
+func (a *answers) today() time.Time { return a.Now().UTC().Truncate(24 * time.Hour) }
 
 // chartReleases returns the releases that have a line in charts: the supported ones, and those
 // with reports that lists name.
@@ -164,12 +164,12 @@ func (a *answers) chartReleases(reports map[crash.Release]int64) []crash.Release
 	if reports == nil {
 		reports = map[crash.Release]int64{}
 	}
-	for _, r := range a.releases.Supported(a.today()) {
+	for _, r := range a.Releases.Supported(a.today()) {
 		if a.series(r) != "" {
 			reports[r] += 0
 		}
 	}
-	return slices.DeleteFunc(a.releases.List(reports).Ascending(), func(r crash.Release) bool {
+	return slices.DeleteFunc(a.Releases.List(reports).Ascending(), func(r crash.Release) bool {
 		return r == crash.OtherReleases
 	})
 }
@@ -182,7 +182,7 @@ func (a *answers) averageInstances(ctx context.Context, in input) ([]any, error)
 	since, until := a.lastDays(chartDays)
 	var counts map[crash.Release][]int64
 	if err == nil {
-		b, err := a.store.Index(ctx)
+		b, err := a.Store.Index(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -195,7 +195,7 @@ func (a *answers) averageInstances(ctx context.Context, in input) ([]any, error)
 		}
 	}
 	releases := a.chartReleases(reports)
-	active, err := a.problems.ActiveMachines(ctx, releases, since, until)
+	active, err := a.Problems.ActiveMachines(ctx, releases, since, until)
 	if err != nil {
 		return nil, err
 	}
@@ -241,7 +241,7 @@ func (a *answers) averageCrashes(ctx context.Context, in input) ([]any, error) {
 		Since: since, Until: until, Release: crash.Release(in.text("release")), Package: in.text("package"),
 		Version: in.text("version"), Apart: recoverable,
 	}
-	rates, err := a.problems.Rates(ctx, f)
+	rates, err := a.Problems.Rates(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +252,7 @@ func (a *answers) averageCrashes(ctx context.Context, in input) ([]any, error) {
 	releases := []crash.Release{f.Release}
 	if f.Release == "" {
 		releases = slices.DeleteFunc(a.chartReleases(reports), func(r crash.Release) bool {
-			return r == "" || a.releases.EndOfLife(r, a.today())
+			return r == "" || a.Releases.EndOfLife(r, a.today())
 		})
 	}
 	var objects []any
@@ -342,7 +342,7 @@ func (a *answers) instancesCount(ctx context.Context, in input) ([]any, error) {
 		return nil, nil
 	}
 	since, until := a.lastDays(days)
-	counts, err := a.problems.ReleaseDays(ctx, since, until)
+	counts, err := a.Problems.ReleaseDays(ctx, since, until)
 	if err != nil {
 		return nil, err
 	}
@@ -352,7 +352,7 @@ func (a *answers) instancesCount(ctx context.Context, in input) ([]any, error) {
 		reports[c.Release] += c.Reports
 	}
 	var objects []any
-	for _, release := range a.releases.List(reports).Ascending() {
+	for _, release := range a.Releases.List(reports).Ascending() {
 		if release == "" || release == crash.OtherReleases {
 			continue // as at errors.ubuntu.com
 		}
@@ -373,7 +373,7 @@ func (a *answers) processingTimes(_ context.Context, in input) ([]any, error) {
 	var objects []any
 	for day := range a.days(in.number("limit")) {
 		value := map[string]map[string]float64{}
-		for _, r := range a.releases.Supported(day) {
+		for _, r := range a.Releases.Supported(day) {
 			if a.series(r) != "" {
 				value[string(r)] = map[string]float64{}
 			}
@@ -524,14 +524,14 @@ func (a *answers) problemStatus(ctx context.Context, in input, key string) (any,
 }
 
 func (a *answers) statusOf(ctx context.Context, in input, id crash.BucketID) (problemStatus, error) {
-	b, err := a.store.Bucket(ctx, id)
+	b, err := a.Store.Bucket(ctx, id)
 	if err != nil {
 		return problemStatus{}, err
 	}
-	if err := a.store.Judge(ctx, &b); err != nil {
+	if err := a.Store.Judge(ctx, &b); err != nil {
 		return problemStatus{}, err
 	}
-	manual, all, err := a.problems.Triage(ctx, b.ID)
+	manual, all, err := a.Problems.Triage(ctx, b.ID)
 	if err != nil {
 		return problemStatus{}, err
 	}
@@ -610,7 +610,7 @@ func (a *API) SetStatus(w http.ResponseWriter, r *http.Request, caller Caller, p
 	if err != nil {
 		return err
 	}
-	b, err := a.from.store.Bucket(ctx, id)
+	b, err := a.from.Store.Bucket(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -632,9 +632,9 @@ func (a *answers) restrict(ctx context.Context, kind crash.MarkKind, set bool, q
 	person string,
 ) error {
 	if !set {
-		return a.problems.Lift(ctx, id, kind, person)
+		return a.Problems.Lift(ctx, id, kind, person)
 	}
-	_, err := a.problems.Set(ctx, crash.Mark{Bucket: id, Kind: kind, Person: person, Reason: q.Reason})
+	_, err := a.Problems.Set(ctx, crash.Mark{Bucket: id, Kind: kind, Person: person, Reason: q.Reason})
 	return err
 }
 
@@ -649,13 +649,13 @@ func (a *answers) setStatus(ctx context.Context, q statusQuestion, id crash.Buck
 		if q.Kind != "" {
 			return crash.Errorf(crash.Invalid, "undo_and_kind", "Send either undo or kind, not both.")
 		}
-		_, all, err := a.problems.Triage(ctx, id)
+		_, all, err := a.Problems.Triage(ctx, id)
 		if err != nil {
 			return err
 		}
 		for _, t := range all {
 			if t.ID == q.Undo {
-				_, err := a.problems.Undo(ctx, q.Undo, person)
+				_, err := a.Problems.Undo(ctx, q.Undo, person)
 				return err
 			}
 		}
@@ -681,7 +681,7 @@ func (a *answers) setStatus(ctx context.Context, q statusQuestion, id crash.Buck
 			return err
 		}
 	}
-	_, err := a.problems.Set(ctx, t)
+	_, err := a.Problems.Set(ctx, t)
 	return err
 }
 

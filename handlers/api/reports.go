@@ -100,10 +100,10 @@ func (a *answers) reportsForSystem(ctx context.Context, in input) (window, error
 	system := crash.NewSystemID(in.text("system"))
 	return newWindow(in.report("start"), limit, reportID, newSystemReport,
 		func(start crash.OopsID, limit int) ([]crash.ReportRow, error) {
-			return a.problems.SystemReports(ctx, system, start, limit)
+			return a.Problems.SystemReports(ctx, system, start, limit)
 		},
 		func(start crash.OopsID, limit int) ([]crash.OopsID, error) {
-			return a.problems.SystemReportsFrom(ctx, system, start, limit)
+			return a.Problems.SystemReportsFrom(ctx, system, start, limit)
 		})
 }
 
@@ -139,7 +139,7 @@ func (a *answers) dayOops(ctx context.Context, in input, key string) (any, error
 	if err != nil {
 		return nil, err
 	}
-	rows, err := a.problems.DayReports(ctx, day, crash.Release(in.text("release")), in.number("limit"))
+	rows, err := a.Problems.DayReports(ctx, day, crash.Release(in.text("release")), in.number("limit"))
 	if err != nil {
 		return nil, err
 	}
@@ -183,13 +183,13 @@ func (a *answers) fields(ctx context.Context, in input, id string) (map[string]s
 	if err != nil {
 		return nil, crash.Errorf(crash.NotFound, "unknown_oops", "There is no report with this id.")
 	}
-	report, err := a.store.Report(ctx, oops)
+	report, err := a.Store.Report(ctx, oops)
 	if err != nil {
 		return nil, err
 	}
 	fields := map[string]string{}
 	u := in.caller.user()
-	visible, hidden := a.privacy.Visible(u, report.Fields, report.SourcePackage)
+	visible, hidden := a.Privacy.Visible(u, report.Fields, report.SourcePackage)
 	for name, value := range visible {
 		fields[name] = value
 	}
@@ -198,7 +198,7 @@ func (a *answers) fields(ctx context.Context, in input, id string) (map[string]s
 	}
 	fields["SystemIdentifier"] = string(u.VisibleSystem(report.System, report.SourcePackage))
 	if report.Bucket != nil {
-		b, err := a.store.Bucket(ctx, *report.Bucket)
+		b, err := a.Store.Bucket(ctx, *report.Bucket)
 		if err != nil {
 			return nil, err
 		}
@@ -259,7 +259,7 @@ type searchedSource struct {
 }
 
 func (a *answers) missingSymbols(ctx context.Context, _ input) ([]any, error) {
-	list, _, err := a.symbols.MissingSymbols(ctx, listedMissing, 0)
+	list, _, err := a.Symbols.MissingSymbols(ctx, listedMissing, 0)
 	objects := make([]any, len(list))
 	for i, m := range list {
 		objects[i] = newMissingSymbol(m)
@@ -323,7 +323,7 @@ func (a *API) Erase(w http.ResponseWriter, r *http.Request, person string) error
 	if err := readQuestion(body, &q, eraseShape); err != nil {
 		return err
 	}
-	e, err := upkeep.NewErasing(a.from.store).Request(r.Context(), crash.NewSystemID(q.System), q.Block, person)
+	e, err := upkeep.NewErasing(a.from.Store).Request(r.Context(), crash.NewSystemID(q.System), q.Block, person)
 	if err != nil {
 		return err
 	}

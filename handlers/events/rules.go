@@ -142,12 +142,8 @@ func (s *Pages) showRule(w http.ResponseWriter, r *http.Request, rule rules.Rule
 
 func (s *Pages) rulePage(r *http.Request, rule rules.Rule) (page view.RulePage, err error) {
 	page = view.RulePage{ID: rule.ID, Failure: rule.Failure, FilingOn: s.web.Config.AllowBugFiling}
-	endpoints, err := s.Events.RuleEndpoints(r.Context())
-	if err != nil {
+	if page.Endpoints, err = s.Events.RuleEndpoints(r.Context()); err != nil {
 		return page, err
-	}
-	for _, e := range endpoints {
-		page.Endpoints = append(page.Endpoints, view.RuleEndpoint(e))
 	}
 	names, err := s.Events.AccountNames(r.Context())
 	if err != nil {

@@ -62,6 +62,12 @@ type Rule struct {
 	Deleted  bool
 }
 
+// Endpoint is another program that rules can notify.
+type Endpoint struct {
+	ID   int64
+	Name string
+}
+
 // Actions say what mishap does. Several are possible.
 type Actions struct {
 	Followers      bool    `json:"followers,omitempty"`      // notify people who follow the package

@@ -57,19 +57,13 @@ type RulePage struct {
 	ID        int64      // 0: a new rule
 	Values    url.Values // the fields as typed
 	Wrong     rules.Problems
-	Endpoints []RuleEndpoint
+	Endpoints []rules.Endpoint
 	Sentence  string
 	Rehearsed string // fingerprint of the rule that Rehearsal is about
 	Rehearsal *rules.Rehearsal
 	Notice    string
 	Failure   string
 	FilingOn  bool
-}
-
-// RuleEndpoint is another program that a rule can notify.
-type RuleEndpoint struct {
-	ID   int64
-	Name string
 }
 
 func (p RulePage) path() string {

@@ -586,7 +586,7 @@ func ruleStates() []specimen {
 		p := eventsview.RulePage{Shell: shell("Rule", admin), FilingOn: true, Values: url.Values{"name": {"New in tidewatch"},
 			"saved_name": {"New in tidewatch"}, "when": {"new"}, "machines": {"3"}, "scope": {"package"}, "names": {"tide*"},
 			"followers": {"1"}, "bugs": {"queue"}, "enabled": {"1"}},
-			Endpoints: []eventsview.RuleEndpoint{{ID: 1, Name: "Desktop team"}},
+			Endpoints: []rules.Endpoint{{ID: 1, Name: "Desktop team"}},
 			Sentence: "When a problem of tide* is new and at least 3 machines report it, notify its followers and queue it " +
 				"for filing."}
 		change(&p)
