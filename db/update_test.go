@@ -2,7 +2,6 @@ package db_test
 
 import (
 	"fmt"
-	"io/fs"
 	"testing"
 	"time"
 
@@ -10,10 +9,8 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/stats"
-	"mishap/db/bugs"
 	"mishap/db/dbtest"
 	"mishap/db/problems"
-	"mishap/migrations"
 )
 
 // TestUpdateGate checks the counts that the gate compares: with merged problems, other releases,
@@ -122,51 +119,5 @@ func TestUpdateGateReleases(t *testing.T) {
 		stats.GateQuestion{Package: "x", Version: "1"}, today)
 	if crash.KindOf(err) != crash.NotFound {
 		t.Errorf("unknown package: got %v, want NotFound", err)
-	}
-}
-
-// TestUpdatePoliciesMigration checks that comments which were on stay on for all packages, that those
-// which were off stay off, and that no sent comment is forgotten.
-func TestUpdatePoliciesMigration(t *testing.T) {
-	t.Parallel()
-	files, err := fs.Glob(migrations.Files, "*_tracker_updates.sql")
-	if err != nil || len(files) != 1 {
-		t.Fatalf("got the migrations %v, %v; want one", files, err)
-	}
-	sql := dbtest.Must(fs.ReadFile(migrations.Files, files[0]))(t)
-	for was, on := range map[string]bool{"true": true, "false": false} {
-		t.Run(was, func(t *testing.T) {
-			t.Parallel()
-			url := dbtest.URL(t)
-			s := dbtest.Open(t, url)
-			first, again := bugs.New(s), crash.UpdateAgain
-			b := saveProblems(t, s, 1)[0]
-			dbtest.Must(first.LinkBug(t.Context(), b, crash.Bug{Number: 7, URL: "https://bugs.example/7"}))(t)
-			dbtest.Exec(t, url, `
-				drop schema visible cascade;
-				drop table update_rules, bug_sections;
-				drop trigger note_row on bug_comments;
-				drop trigger note_update on bug_comments;
-				alter table bug_comments drop constraint bug_comments_pkey;
-				alter table bug_comments drop column kind;
-				alter table bug_comments add primary key (bug_number, version);
-				insert into bug_comments (bug_number, version, bucket_id, at, outcome)
-				select 7, version, id, now(), 'sent' from buckets, (values (''), ('1.0-1')) as v (version);
-				update bug_watch set comment = `+was)
-			dbtest.Exec(t, url, "begin; "+string(sql)+"; commit")
-			rules, err := s.UpdatePolicies(t.Context())
-			if err != nil || len(rules) != 1 || rules[0].Pattern != crash.EveryPackage || rules[0].Again != on ||
-				rules[0].Quiet || rules[0].Section {
-				t.Errorf("got the rules %+v, %v; want one, with comments on: %t", rules, err, on)
-			}
-			for kind, about := range map[crash.UpdateKind]string{again: "1.0-1", crash.UpdateNames: ""} {
-				if isNew, err := first.BeginComment(t.Context(), 7, kind, about, b); err != nil || isNew {
-					t.Errorf("%s: got %t, %v; want it to have been sent", kind, isNew, err)
-				}
-			}
-			if isNew, err := first.BeginComment(t.Context(), 7, again, "1.1-1", b); err != nil || !isNew {
-				t.Errorf("another version: got %t, %v; want true", isNew, err)
-			}
-		})
 	}
 }

@@ -202,10 +202,45 @@ func asRoot(t *testing.T) {
 	}
 }
 
-func TestRootRunsServerAsAnotherUser(t *testing.T) {
+func TestOtherUsers(t *testing.T) {
 	t.Parallel()
 	asRoot(t)
-	s := start(t, Config{DataDir: dataDir(t), Throwaway: true})
+	const name = "nobody"
+	dir := dataDir(t)
+	if err := os.Chmod(filepath.Dir(dir), 0o777); err != nil { // for that user
+		t.Fatal(err)
+	}
+	o := startOther(t, dir, as(t, name))
+	word, url, _ := strings.Cut(o.line(t), " ")
+	if word != "started" {
+		t.Fatalf("got %s %s, want started", word, url)
+	}
+	query(t, url, "create table kept as select 'theirs'::text as word; select word from kept")
+	// Root can use the server of another user, and start it if that user does not.
+	guest := start(t, Config{DataDir: dir})
+	if guest.Started() {
+		t.Error("root: got started, want attached")
+	}
+	stop(t, guest)
+	o.kill(t)
+	s := start(t, Config{DataDir: dir})
+	if got := query(t, s.URL(), "select word from kept"); got != "theirs" {
+		t.Errorf("root afterwards: got %q", got)
+	}
+	stop(t, s)
+	again := startOther(t, dir, as(t, name))
+	if line := again.line(t); !strings.HasPrefix(line, "started") {
+		t.Errorf("the user again: got %q, want started", line)
+	}
+}
+
+// TestForeignDataDir checks that root runs the server as another user, and uses its data directory as a
+// third one.
+func TestForeignDataDir(t *testing.T) {
+	t.Parallel()
+	asRoot(t)
+	dir := usedDataDir(t)
+	s := start(t, Config{DataDir: dir, Throwaway: true})
 	out, err := exec.CommandContext(t.Context(), "stat", "-c", "%u", "/proc/"+itoa(postmasterPID(t, s))).Output()
 	if err != nil {
 		t.Fatal(err)
@@ -213,50 +248,7 @@ func TestRootRunsServerAsAnotherUser(t *testing.T) {
 	if uid := strings.TrimSpace(string(out)); uid == "0" || uid != itoa(int(s.home.account.uid)) {
 		t.Errorf("got user id %s, want %d", uid, s.home.account.uid)
 	}
-}
-
-func TestOtherUsers(t *testing.T) {
-	t.Parallel()
-	asRoot(t)
-	for _, name := range []string{"nobody", "postgres"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir := dataDir(t)
-			if err := os.Chmod(filepath.Dir(dir), 0o777); err != nil { // for that user
-				t.Fatal(err)
-			}
-			o := startOther(t, dir, as(t, name))
-			word, url, _ := strings.Cut(o.line(t), " ")
-			if word != "started" {
-				t.Fatalf("got %s %s, want started", word, url)
-			}
-			query(t, url, "create table kept as select 'theirs'::text as word; select word from kept")
-			// Root can use the server of another user, and start it if that user does not.
-			guest := start(t, Config{DataDir: dir})
-			if guest.Started() {
-				t.Error("root: got started, want attached")
-			}
-			stop(t, guest)
-			o.kill(t)
-			s := start(t, Config{DataDir: dir})
-			if got := query(t, s.URL(), "select word from kept"); got != "theirs" {
-				t.Errorf("root afterwards: got %q", got)
-			}
-			stop(t, s)
-			again := startOther(t, dir, as(t, name))
-			if line := again.line(t); !strings.HasPrefix(line, "started") {
-				t.Errorf("the user again: got %q, want started", line)
-			}
-		})
-	}
-}
-
-// TestForeignDataDir uses a data directory that belongs to another user.
-func TestForeignDataDir(t *testing.T) {
-	t.Parallel()
-	asRoot(t)
-	dir := usedDataDir(t)
-	stop(t, start(t, Config{DataDir: dir, Throwaway: true}))
+	stop(t, s)
 	line := startOther(t, dir, as(t, "nobody")).line(t)
 	if !strings.Contains(line, "owner.lock belongs to root. If this user is the one that runs mishap, give it the whole "+
 		"data_dir, as root: chown") {
@@ -374,8 +366,8 @@ func TestBothKilled(t *testing.T) {
 	}
 }
 
-// TestKilledAnywhere kills a first start at random moments, including during initdb.
-func TestKilledAnywhere(t *testing.T) {
+// TestMoreKilledAnywhere kills a first start at random moments, including during initdb.
+func TestMoreKilledAnywhere(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
 	const rounds = 12

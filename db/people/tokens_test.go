@@ -3,7 +3,6 @@ package people_test
 import (
 	"crypto/sha256"
 	"fmt"
-	"io/fs"
 	"net/netip"
 	"strings"
 	"testing"
@@ -17,7 +16,6 @@ import (
 	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/db/people"
-	"mishap/migrations"
 )
 
 func TestTokens(t *testing.T) {
@@ -253,32 +251,5 @@ func TestWarnOfExpiry(t *testing.T) {
 	want[kim.UserID] = "The API token “of bot” expires soon"
 	if diff := cmp.Diff(want, notices()); diff != "" {
 		t.Errorf("tokens of service accounts (-want +got):\n%s", diff)
-	}
-}
-
-// TestUploadScopeRemoved checks that tokens lose the scope upload of earlier versions, and that those
-// with no other scope stop working.
-func TestUploadScopeRemoved(t *testing.T) {
-	t.Parallel()
-	store := dbtest.New(t)
-	u := dbtest.Must(people.New(store).Add(t.Context(), "", "ada", crash.RoleAdmin, "correct horse battery"))(t)
-	for name, scopes := range map[string][]string{"builds": {"upload"}, "both": {"read", "upload"}, "other": {"read"}} {
-		dbtest.Must(store.Pool.Exec(t.Context(), `insert into api_tokens (user_id, hash, name, hint, scopes, created, expires)
-			values ($1, sha256($2), $3, 'x', $4, now(), now() + interval '1 day')`, u.ID, []byte(name), name, scopes))(t)
-	}
-	sql, err := fs.ReadFile(migrations.Files, "052_no_uploads.sql")
-	if err == nil {
-		_, err = store.Pool.Exec(t.Context(), string(sql))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := dbtest.Must(store.Pool.Query(t.Context(),
-		"select name || ' ' || scopes::text || ' ' || (revoked is null)::text "+
-			"from api_tokens order by name"))(t)
-	got, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	want := []string{"both {read} true", "builds {} false", "other {read} true"}
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }

@@ -217,7 +217,7 @@ func TestReadingThroughFaults(t *testing.T) {
 func TestOneInstanceReadsAtATime(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	first, second := f.instance(), f.instance()
+	first, second := f.instance(), f.another()
 	signature := f.inVersion(1, "1.0-1")
 	f.file(first, signature)
 	w := f.reader(first, everyRound)
@@ -409,7 +409,7 @@ func TestArchiveFaults(t *testing.T) {
 	if f := archiveFacts(t, i, set)[0]; !f.Exists {
 		t.Errorf("after the faults: got %+v, want the package set", f)
 	}
-	other := f.instance()
+	other := f.another()
 	unlock, ok, err := other.store.LockArchive(t.Context())
 	if err != nil || !ok {
 		t.Fatalf("lock: got %v, %v, want true", ok, err)

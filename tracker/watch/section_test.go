@@ -167,7 +167,7 @@ func TestSectionStopsWhenSomeoneChangesIt(t *testing.T) {
 			if f.description() != edited || f.section().Stopped != why || f.section().StoppedAt.IsZero() {
 				t.Fatalf("got %+v and\n%s\nwant it to stop", f.section(), f.description())
 			}
-			another := f.reader(f.instance(), everyRound)
+			another := f.reader(f.another(), everyRound)
 			f.news()
 			f.rounds(another, 2)
 			if f.description() != edited || f.changes() != 1 {
@@ -353,7 +353,7 @@ func TestSectionAfterDeath(t *testing.T) {
 				}
 			}
 			changes := f.changes()
-			survivor := f.reader(f.instance(), everyRound)
+			survivor := f.reader(f.another(), everyRound)
 			f.rounds(survivor, 1)
 			if s := f.section(); s.Stopped != crash.SectionActive || s.Pending != (crash.SectionFacts{}) || len(s.Hashes) != 1 {
 				t.Errorf("got %+v, want it settled", s)
@@ -556,14 +556,23 @@ func newFixture(t *testing.T, options ...trackertest.Options) *fixture {
 	return f
 }
 
-// instance starts an instance with changes to the configuration. It ends with the test.
+// another starts an instance with a store of its own.
+func (f *fixture) another() *instance {
+	f.t.Helper()
+	g := *f
+	g.db = dbtest.Open(f.t, f.url)
+	return g.instance()
+}
+
+// instance starts an instance with changes to the configuration, on the store that reads results. It
+// ends with the test.
 func (f *fixture) instance(change ...func(*tracker.Config)) *instance {
 	f.t.Helper()
 	cfg := f.cfg
 	for _, c := range change {
 		c(&cfg)
 	}
-	i := &instance{store: dbtest.Open(f.t, f.url)}
+	i := &instance{store: f.db}
 	i.lp = tracker.NewClient(cfg, tracker.NewCredentials(cfg, bugs.New(i.store)))
 	i.filer = tracker.NewFiler(cfg, bugs.New(i.store), i.lp)
 	f.t.Cleanup(func() {
