@@ -388,7 +388,7 @@ func TestOpenIDPost(t *testing.T) {
 	}
 	post(stranger, path, url.Values{"openid.lp.is_member": {strings.Repeat("team,", 2000)}}).
 		Want(http.StatusUnprocessableEntity).WantText("main", "is too long")
-	checktest.Equal(t, "session   for a form of another site", stranger.Cookie("sessionid"), "")
+	checktest.Equal(t, "session for a form of another site", stranger.Cookie("sessionid"), "")
 }
 
 func TestOpenIDProviderIsDown(t *testing.T) {

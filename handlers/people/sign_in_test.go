@@ -26,7 +26,7 @@ func TestSignInAndOut(t *testing.T) {
 
 	page := c.Get("/login?next=/oops/1").Want(http.StatusOK)
 	checktest.Equal(t, "next", page.Attr("#sign-in input[name=next]", "value"), "/oops/1")
-	checktest.Equal(t, "a visitor : session", c.Cookie("sessionid"), "")
+	checktest.Equal(t, "session of a visitor", c.Cookie("sessionid"), "")
 	before := c.Cookie("csrftoken")
 	in := c.Post("/login", url.Values{"username": {strings.ToUpper(ada.Name)}, "password": {handlertest.Password},
 		"next": {"/admin/tracker?x=1"}})
