@@ -413,8 +413,8 @@ func publicPaths(t *testing.T) []string {
 		id.Path(), id.Path() + "?versions=all", id.Path() + "?via=" + url.QueryEscape("/?period=month")}
 }
 
-// TestUnknownParameters adds unknown parameters to addresses. They return the same page and add no
-// cache entries.
+// TestUnknownParameters adds unknown parameters to addresses, and every cookie and header that identifies a
+// person. They return the same page, tell nothing about the person, and add no cache entries.
 func TestUnknownParameters(t *testing.T) {
 	t.Parallel()
 	p := handlertest.NewPages(t)
@@ -431,26 +431,6 @@ func TestUnknownParameters(t *testing.T) {
 				t.Errorf("%s with %s: got another page", path, more)
 			}
 		}
-		checktest.Equal(t, fmt.Sprintf("%s: cached pages after unknown parameters", path), cachedPages(t, p), pages)
-	}
-	// Known parameters, and different spellings of the same values.
-	pages := cachedPages(t, p)
-	for i, same := range []string{"/?period=week", "/?shown=week", "/?release=&state=", "/?sort=count",
-		"/?period=week&u=1", "/?new=no"} {
-		visitor.Get(same).Want(http.StatusOK)
-		if after := cachedPages(t, p); after != pages {
-			t.Errorf("%d: got %d cached pages after %s, want still %d", i, after, same, pages)
-		}
-	}
-}
-
-// TestPublicPagesTellNothing requests public pages with every cookie and header that identifies a
-// person.
-func TestPublicPagesTellNothing(t *testing.T) {
-	t.Parallel()
-	p := handlertest.NewPages(t)
-	p.Several(3, crashtest.Native)
-	for _, path := range publicPaths(t) {
 		a := p.Visitor(t).Get(path, handlertest.Header{Name: "Cookie", Value: "sessionid=mine; csrftoken=canary"},
 			handlertest.Header{Name: "Referer", Value: p.URL + "/canary"},
 			handlertest.Header{Name: "User-Agent", Value: "canary"}, handlertest.Header{Name: "X-Forwarded-For",
@@ -462,6 +442,21 @@ func TestPublicPagesTellNothing(t *testing.T) {
 		}
 		if b := p.Visitor(t).Get(path).Want(http.StatusOK); b.Body != a.Body {
 			t.Errorf("%s: got a different page without cookies, want the same", path)
+		}
+		checktest.Equal(t, fmt.Sprintf("%s: cached pages after unknown parameters", path), cachedPages(t, p), pages)
+	}
+	// Known parameters, and different spellings of the same values.
+	pages := cachedPages(t, p)
+	for i, same := range []string{"/?period=week", "/?shown=week", "/?release=&state=", "/?sort=count",
+		"/?period=week&u=1", "/?new=no"} {
+		visitor.Get(same).Want(http.StatusOK)
+		if after := cachedPages(t, p); after != pages {
+			t.Errorf("%d: got %d cached pages after %s, want still %d", i, after, same, pages)
+		}
+	}
+	for _, metric := range []string{"mishap_cache_entries", "mishap_cache_bytes"} {
+		if cached(t, p, metric, "lists") == 0 {
+			t.Errorf("%s: got 0 for lists, want what the page has computed", metric)
 		}
 	}
 }
@@ -485,19 +480,6 @@ func cached(t *testing.T, p *handlertest.Pages, metric, cache string) int {
 	}
 	t.Fatalf("got no %s of cached %s", metric, cache)
 	return 0
-}
-
-// TestCachedLists checks that the memory of cached lists is in the metrics.
-func TestCachedLists(t *testing.T) {
-	t.Parallel()
-	p := handlertest.NewPages(t)
-	p.Several(3, crashtest.Native)
-	p.Visitor(t).Get("/?period=year").Want(http.StatusOK)
-	for _, metric := range []string{"mishap_cache_entries", "mishap_cache_bytes"} {
-		if cached(t, p, metric, "lists") == 0 {
-			t.Errorf("%s: got 0 for lists, want what the page has computed", metric)
-		}
-	}
 }
 
 // TestPollChangesNothing reads unchanged bugs from the tracker again. Visitors still get the cached

@@ -2,7 +2,6 @@ package handlers_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/base64"
 	"fmt"
 	"io"
@@ -113,20 +112,6 @@ func TestHeaders(t *testing.T) {
 	}
 	if got := site.As(t, crash.RoleViewer).Get("/").Header.Get("Cache-Control"); got != "no-store" {
 		t.Errorf("Cache-Control when signed in: got %q, want no-store", got)
-	}
-}
-
-func TestCompression(t *testing.T) {
-	t.Parallel()
-	site := handlertest.New(t, handlertest.Options{})
-	a := site.Visitor(t).Get("/", handlertest.Header{Name: "Accept-Encoding", Value: "gzip"}).Want(http.StatusOK)
-	if got := a.Header.Get("Content-Encoding"); got != "gzip" {
-		t.Fatalf("Content-Encoding: got %q, want gzip", got)
-	}
-	zr := dbtest.Must(gzip.NewReader(strings.NewReader(a.Body)))(t)
-	page, err := io.ReadAll(zr)
-	if err != nil || !strings.Contains(string(page), "</html>") {
-		t.Errorf("got %d bytes, %v, want a whole page", len(page), err)
 	}
 }
 
