@@ -443,16 +443,11 @@ func ScanReportBody(row pgx.CollectableRow) (r crash.ReportRow, body []byte, err
 
 // scanReportAnd scans a row of ReportColumns into r, and the columns after them into more.
 func scanReportAnd(row pgx.CollectableRow, r *crash.ReportRow, more ...any) error {
-	var bucket []byte
-	err := row.Scan(append([]any{
+	return row.Scan(append([]any{
 		(*[16]byte)(&r.ID), &r.ProblemType, &r.Title, &r.Executable, &r.Package, &r.Version, &r.SourcePackage, &r.Release,
 		&r.Architecture, &r.PackageArchitecture, &r.AddressSignature, &r.Proposed, &r.Complete, &r.System,
-		OrZero(&r.Occurred), &bucket, &r.Unbucketed,
+		OrZero(&r.Occurred), ScanIDOrNil(&r.Bucket), &r.Unbucketed,
 	}, more...)...)
-	if bucket != nil && err == nil {
-		r.Bucket = (*crash.BucketID)(bucket)
-	}
-	return err
 }
 
 const sqlReport = `select ` + ReportColumns + `, rule, rules, body from reports where received = @received and id = @id`

@@ -484,14 +484,11 @@ func (s *Store) readReports(ctx context.Context, tx pgx.Tx, ids [][16]byte) ([]s
 
 // scanStored scans a row of sqlReportsToCount.
 func scanStored(row pgx.CollectableRow) (r storedReport, err error) {
-	var bucket []byte
 	var occurred time.Time
-	err = row.Scan((*[16]byte)(&r.id), &r.counted, &r.day, &r.received, OrZero(&occurred), &r.system, &bucket, &r.rule,
+	err = row.Scan((*[16]byte)(&r.id), &r.counted, &r.day, &r.received, OrZero(&occurred), &r.system,
+		ScanIDOrNil(&r.bucket), &r.rule,
 		&r.ProblemType, &r.Title, &r.Executable, &r.Package, &r.Version, &r.SourcePackage, &r.Release, &r.Architecture,
 		&r.PackageArchitecture, &r.Proposed, &r.AddressSignature)
-	if bucket != nil && err == nil {
-		r.bucket = (*crash.BucketID)(bucket)
-	}
 	r.day = r.day.UTC()
 	r.seen = seenAt(occurred, r.day, r.received)
 	return r, err

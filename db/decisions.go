@@ -414,29 +414,23 @@ const (
 // the counting lock, and the buckets of the round exist already. A round without provisional
 // buckets or new names costs only two index look-ups.
 func (s *Store) adoptProvisional(ctx context.Context, tx pgx.Tx, round int64) error {
-	rows, err := tx.Query(ctx, sqlToAdopt, pgx.NamedArgs{"round": round})
-	if err != nil {
-		return fmt.Errorf("names for provisional problems: %w", err)
-	}
-	type pair struct{ from, named crash.BucketID }
-	pairs, err := pgx.CollectRows(rows, Into(func(p *pair) []any {
-		return []any{ScanTo(p.from[:]), ScanTo(p.named[:])}
-	}))
+	pairs, err := List(ctx, tx, sqlToAdopt, pgx.NamedArgs{"round": round}, scanIDs)
 	if err != nil {
 		return fmt.Errorf("names for provisional problems: %w", err)
 	}
 	d := &deciding{Tx: tx, store: s, round: round}
 	for _, p := range pairs {
 		// Read the heads for each pair, because a merge may change those of the next pair.
-		heads, err := d.heads(ctx, []crash.BucketID{p.from, p.named})
+		from, named := p[0], p[1]
+		heads, err := d.heads(ctx, p[:])
 		if err != nil {
 			return err
 		}
-		head := heads[p.named]
-		if heads[p.from] != p.from || head == p.from {
+		head := heads[named]
+		if heads[from] != from || head == from {
 			continue
 		}
-		if err := d.merge(ctx, p.from, head, crash.CauseSymbolised, "", "A report with the same addresses has brought the "+
+		if err := d.merge(ctx, from, head, crash.CauseSymbolised, "", "A report with the same addresses has brought the "+
 			"names of the functions."); err != nil {
 			return err
 		}
@@ -498,14 +492,11 @@ func (s *Decisions) NameReport(ctx context.Context, id crash.OopsID, found crash
 func (d *deciding) saveNames(ctx context.Context, id crash.OopsID, found crash.Fields) (r groupedReport, err error) {
 	r.id, r.stale = id, true
 	args := ReportArgs(id)
-	var bucket, body []byte
-	err = d.QueryRow(ctx, sqlReportToName, args).Scan(&bucket, &r.counted, &r.summary.Executable, &r.summary.Package,
-		&r.summary.Version, &r.summary.Release, &r.summary.Architecture, &r.address, &body)
+	var body []byte
+	err = d.QueryRow(ctx, sqlReportToName, args).Scan(ScanIDOrNil(&r.from), &r.counted, &r.summary.Executable,
+		&r.summary.Package, &r.summary.Version, &r.summary.Release, &r.summary.Architecture, &r.address, &body)
 	if err != nil {
 		return r, NoRows(err, errUnknownReport)
-	}
-	if bucket != nil {
-		r.from = (*crash.BucketID)(bucket)
 	}
 	fields, err := Decompress(body)
 	if err != nil {

@@ -447,17 +447,12 @@ func (s *Decisions) FinishErasure(ctx context.Context, e crash.Erasure, texts []
 // It returns the number of reports that are counted without a machine from then on.
 func (d *deciding) forgetMachine(ctx context.Context, system int64) (anonymous int64, err error) {
 	args := pgx.NamedArgs{"system_key": system}
-	rows, err := d.Query(ctx, sqlSurplusOfMachine, args)
-	if err != nil {
-		return 0, err
-	}
 	change := newCountChange()
 	var c cell
 	var n int64
-	if _, err := pgx.ForEachRow(rows, []any{ScanTo(c.bucket[:]), &c.release, &c.version, &n}, func() error {
+	if err := Each(ctx, d, sqlSurplusOfMachine, args, []any{ScanTo(c.bucket[:]), &c.release, &c.version, &n}, func() {
 		change.buckets[c.bucket], change.versions[c], change.systems[systemCell{c, system}] = 0, 0, -n
 		anonymous += n
-		return nil
 	}); err != nil {
 		return 0, err
 	}
@@ -466,10 +461,7 @@ func (d *deciding) forgetMachine(ctx context.Context, system int64) (anonymous i
 			return 0, err
 		}
 	}
-	if rows, err = d.Query(ctx, sqlReleasesOfMachine, args); err != nil {
-		return 0, err
-	}
-	releases, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	releases, err := List(ctx, d, sqlReleasesOfMachine, args, pgx.RowTo[string])
 	if err != nil {
 		return 0, err
 	}

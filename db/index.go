@@ -238,7 +238,7 @@ func (s *Store) applyNewer(ctx context.Context, last *loadedIndex) error {
 	if err != nil {
 		return err
 	}
-	shrunk, err := s.indexShrunk(ctx, args)
+	shrunk, err := List(ctx, s.Pool, sqlIndexShrunk, args, ScanID)
 	if err != nil {
 		return err
 	}
@@ -309,31 +309,15 @@ func (s *Store) indexSystems(ctx context.Context, args pgx.NamedArgs) (map[crash
 
 // indexSeen reads the occurrences and versions of buckets, by release.
 func (s *Store) indexSeen(ctx context.Context, args pgx.NamedArgs) (map[crash.BucketID][]crash.SeenSpan, error) {
-	rows, err := s.Pool.Query(ctx, sqlIndexSeen, args)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	seen := map[crash.BucketID][]crash.SeenSpan{}
-	for rows.Next() {
-		var id crash.BucketID
-		var span crash.SeenSpan
-		if err := rows.Scan(ScanTo(id[:]), &span.First.Release, &span.First.At, &span.First.Version, &span.Last.At,
-			&span.Last.Version, &span.Versions.Lowest, &span.Versions.Highest); err != nil {
-			return nil, err
-		}
+	var id crash.BucketID
+	var span crash.SeenSpan
+	err := Each(ctx, s.Pool, sqlIndexSeen, args, []any{ScanTo(id[:]), &span.First.Release, &span.First.At,
+		&span.First.Version, &span.Last.At, &span.Last.Version, &span.Versions.Lowest, &span.Versions.Highest}, func() {
 		span.Last.Release = span.First.Release
 		seen[id] = append(seen[id], span)
-	}
-	return seen, rows.Err()
-}
-
-func (s *Store) indexShrunk(ctx context.Context, args pgx.NamedArgs) ([]crash.BucketID, error) {
-	rows, err := s.Pool.Query(ctx, sqlIndexShrunk, args)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, ScanID)
+	})
+	return seen, err
 }
 
 // indexCell is a row of bucket_days. Its byte slices are valid until the next row is read.
@@ -655,7 +639,7 @@ const (
 		case t.kind when 'fixed' then t.seen else '{}' end, coalesce(t.rule_id, 0)`
 	// sqlStandingTriage looks up each problem by index, which the limit ensures.
 	sqlStandingTriage = `
-		select h.head, ` + MarkColumns + `
+		select ` + MarkColumns + `, h.head
 		from marks as t join lateral (select head from buckets where id = t.bucket_id limit 1) as h on true
 		where t.undone_at is null and t.ended_at is null order by t.id`
 	sqlMarksOf = `select ` + MarkColumns + ` from marks as t where t.bucket_id in ` + Members + ` order by t.id`
@@ -693,22 +677,14 @@ func (s *Store) setTriage(ctx context.Context, b *index.Index, now revision) err
 	if old := k.triaged.Load(); old != nil && *old == next {
 		return nil
 	}
-	rows, err := s.Pool.Query(ctx, sqlStandingTriage)
-	if err != nil {
-		return fmt.Errorf("manual status of problems: %w", Classify(err))
-	}
 	entries := map[crash.BucketID][]crash.Mark{}
-	for rows.Next() {
-		var head crash.BucketID
-		var t crash.Mark
-		if err := rows.Scan(append([]any{ScanTo(head[:])}, MarkTargets(&t)...)...); err != nil {
-			rows.Close()
-			return fmt.Errorf("manual status of problems: %w", err)
-		}
-		entries[head] = append(entries[head], t)
+	marks, err := List(ctx, s.Pool, sqlStandingTriage, nil,
+		Into(func(m *crash.Mark) []any { return append(MarkTargets(m), ScanTo(m.Bucket[:])) }))
+	if err != nil {
+		return fmt.Errorf("manual status of problems: %w", err)
 	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("manual status of problems: %w", Classify(err))
+	for _, m := range marks {
+		entries[m.Bucket] = append(entries[m.Bucket], m)
 	}
 	all := make(map[crash.BucketID]*index.Triage, len(entries))
 	for id, some := range entries {

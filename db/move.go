@@ -321,21 +321,13 @@ type reportRows struct {
 func (r *reportRows) add(id crash.OopsID, m move) {
 	r.ids = append(r.ids, id)
 	r.received = append(r.received, id.Received())
-	var bucket []byte
-	if m.to != nil {
-		bucket = slices.Clone(m.to[:])
-	}
-	r.buckets = append(r.buckets, bucket)
+	r.buckets = append(r.buckets, slices.Clone(BytesOrNil(m.to)))
 	r.rule = append(r.rule, string(m.grouping.Rule))
 	r.unbucketed = append(r.unbucketed, m.grouping.Reason)
 }
 
 func (d *deciding) reportsToMove(ctx context.Context, ids [][16]byte, received []time.Time) ([]storedReport, error) {
-	rows, err := d.Query(ctx, sqlReportsToMove, pgx.NamedArgs{"ids": ids, "received": received})
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, scanStored)
+	return List(ctx, d, sqlReportsToMove, pgx.NamedArgs{"ids": ids, "received": received}, scanStored)
 }
 
 // ensureBucket creates a bucket unless it exists.
@@ -578,49 +570,35 @@ func touches(s, row *crash.SeenSpan) bool {
 
 // seenRows reads rows of bucket_releases, without their lowest and highest versions.
 func (d *deciding) seenRows(ctx context.Context, args pgx.NamedArgs) (map[bucketRelease]*crash.SeenSpan, error) {
-	found, err := d.Query(ctx, sqlSeenRows, args)
-	if err != nil {
-		return nil, err
-	}
 	rows := map[bucketRelease]*crash.SeenSpan{}
-	for found.Next() {
-		var key bucketRelease
-		row := &crash.SeenSpan{}
-		if err := found.Scan(ScanTo(key.bucket[:]), &key.release, &row.First.At, &row.First.Version,
-			&row.Last.At, &row.Last.Version); err != nil {
-			return nil, err
-		}
-		rows[key] = row
-	}
-	return rows, found.Err()
+	var key bucketRelease
+	var row crash.SeenSpan
+	err := Each(ctx, d, sqlSeenRows, args, []any{ScanTo(key.bucket[:]), &key.release, &row.First.At, &row.First.Version,
+		&row.Last.At, &row.Last.Version}, func() { rows[key] = new(row) })
+	return rows, err
 }
 
 // addVersions sets the lowest and highest versions of rows from the counts by version. It empties
 // rows without counts.
 func (d *deciding) addVersions(ctx context.Context, args pgx.NamedArgs, rows map[bucketRelease]*crash.SeenSpan) error {
-	found, err := d.Query(ctx, sqlVersionsOfSeen, args)
-	if err != nil {
-		return err
-	}
 	counted := map[bucketRelease]bool{}
 	for _, row := range rows {
 		row.Versions = dpkg.Range{}
 	}
-	for found.Next() {
-		var key bucketRelease
-		var version string
-		if err := found.Scan(ScanTo(key.bucket[:]), &key.release, &version); err != nil {
-			return err
-		}
+	var key bucketRelease
+	var version string
+	if err := Each(ctx, d, sqlVersionsOfSeen, args, []any{ScanTo(key.bucket[:]), &key.release, &version}, func() {
 		counted[key] = true
 		rows[key].Versions.Add(version)
+	}); err != nil {
+		return err
 	}
 	for key, row := range rows {
 		if !counted[key] {
 			*row = crash.SeenSpan{}
 		}
 	}
-	return found.Err()
+	return nil
 }
 
 // recomputeSeen sets the rows of some releases of a bucket from the stored reports. If the counts
@@ -672,18 +650,13 @@ func timeOnDay(day time.Time, times ...time.Time) time.Time {
 func (d *deciding) endsBy(
 	ctx context.Context, sql string, id crash.BucketID, releases []string,
 ) (map[string]crash.SeenSpan, error) {
-	found, err := d.Query(ctx, sql, pgx.NamedArgs{"id": id[:], "releases": releases})
-	if err != nil {
-		return nil, err
-	}
 	ends := map[string]crash.SeenSpan{}
 	var release, version string
 	var seen time.Time
-	_, err = pgx.ForEachRow(found, []any{&release, &seen, &version}, func() error {
+	err := Each(ctx, d, sql, pgx.NamedArgs{"id": id[:], "releases": releases}, []any{&release, &seen, &version}, func() {
 		sum := ends[release]
 		sum.Add(newOccurrence(seen, version))
 		ends[release] = sum
-		return nil
 	})
 	return ends, err
 }

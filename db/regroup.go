@@ -231,20 +231,16 @@ func (s *Decisions) endRegroup(ctx context.Context, run crash.RegroupRun) (crash
 	after := []byte{}
 	for last := run.Dry; !last; {
 		if err := s.decide(ctx, func(d *deciding) error {
-			rows, err := d.Query(ctx, sqlMoveSources, pgx.NamedArgs{"run": run.ID, "after": after, "limit": emptiedBatch})
-			if err != nil {
-				return err
-			}
-			type pair struct{ from, to crash.BucketID }
-			pairs, err := pgx.CollectRows(rows, Into(func(p *pair) []any { return []any{ScanTo(p.from[:]), ScanTo(p.to[:])} }))
+			pairs, err := List(ctx, d, sqlMoveSources, pgx.NamedArgs{"run": run.ID, "after": after, "limit": emptiedBatch},
+				scanIDs)
 			if err != nil {
 				return err
 			}
 			for _, p := range pairs {
-				if err := d.mergeEmptied(ctx, p.from, p.to, run); err != nil {
+				if err := d.mergeEmptied(ctx, p[0], p[1], run); err != nil {
 					return err
 				}
-				after = p.from[:]
+				after = p[0][:]
 			}
 			last = len(pairs) < emptiedBatch
 			return nil
@@ -419,21 +415,14 @@ func (s *Decisions) runAt(ctx context.Context, id int64, since *time.Time, from 
 // readAndGroup reads the next reports and groups them by the new rules.
 func (s *Decisions) readAndGroup(ctx context.Context, since time.Time, from crash.OopsID,
 	rules crash.GroupingRules) ([]groupedReport, error) {
-	rows, err := s.Pool.Query(ctx, sqlReportsToGroup, pgx.NamedArgs{
+	return List(ctx, s.Pool, sqlReportsToGroup, pgx.NamedArgs{
 		"received": since, "id": [16]byte(from), "rules": rules.Version, "limit": regroupBatch,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (r groupedReport, err error) {
-		var bucket, body []byte
-		err = row.Scan((*[16]byte)(&r.id), &bucket, &r.rule, &r.counted, &r.summary.Executable, &r.summary.Package,
-			&r.summary.Version, &r.summary.Release, &r.summary.Architecture, &r.address, &r.stale, &body)
+	}, func(row pgx.CollectableRow) (r groupedReport, err error) {
+		var body []byte
+		err = row.Scan((*[16]byte)(&r.id), ScanIDOrNil(&r.from), &r.rule, &r.counted, &r.summary.Executable,
+			&r.summary.Package, &r.summary.Version, &r.summary.Release, &r.summary.Architecture, &r.address, &r.stale, &body)
 		if err != nil || !r.stale {
 			return r, err
-		}
-		if bucket != nil {
-			r.from = (*crash.BucketID)(bucket)
 		}
 		fields, err := Decompress(body)
 		if err != nil {
@@ -603,20 +592,11 @@ func (d *deciding) refreshBuckets(ctx context.Context, reports []groupedReport) 
 	for _, r := range reports {
 		at.add(r.id, move{})
 	}
-	rows, err := d.Query(ctx, sqlCurrentBuckets, pgx.NamedArgs{"ids": at.ids, "received": at.received})
-	if err != nil {
-		return err
-	}
 	now := map[crash.OopsID]*crash.BucketID{}
 	var id [16]byte
-	var bucket []byte
-	if _, err := pgx.ForEachRow(rows, []any{&id, &bucket}, func() error {
-		now[id] = nil
-		if bucket != nil {
-			now[id] = (*crash.BucketID)(slices.Clone(bucket))
-		}
-		return nil
-	}); err != nil {
+	var bucket *crash.BucketID
+	if err := Each(ctx, d, sqlCurrentBuckets, pgx.NamedArgs{"ids": at.ids, "received": at.received},
+		[]any{&id, ScanIDOrNil(&bucket)}, func() { now[id] = bucket }); err != nil {
 		return err
 	}
 	for i := range reports {

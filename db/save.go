@@ -107,13 +107,6 @@ func newPendingReport(rec crash.Record, body []byte) *pendingReport {
 	return p
 }
 
-func (p *pendingReport) bucketID() []byte {
-	if p.bucket == nil {
-		return nil
-	}
-	return p.bucket[:]
-}
-
 // SystemKey returns the number that identifies a machine in counts, or nil for a machine without an
 // id.
 func SystemKey(id crash.SystemID) *int64 {
@@ -614,7 +607,7 @@ const (
 
 func newBucketArgs(first []*pendingReport) pgx.NamedArgs {
 	return pgx.NamedArgs{
-		"id":             column(first, func(p *pendingReport) []byte { return p.bucketID() }),
+		"id":             column(first, func(p *pendingReport) []byte { return p.bucket[:] }),
 		"report":         column(first, func(p *pendingReport) [16]byte { return p.ID }),
 		"signature":      column(first, func(p *pendingReport) string { return p.Grouping.Signature }),
 		"rule":           column(first, func(p *pendingReport) string { return string(p.Grouping.Rule) }),
@@ -650,7 +643,7 @@ func (r *copyRows) Next() bool {
 	r.reports = r.reports[1:]
 	r.values = append(r.values[:0],
 		grouping.RulesVersion, (*[16]byte)(&p.ID), p.Received(), p.occurred, p.Day, p.Counted, (*string)(&p.System),
-		p.systemKey, p.bucketID(), &p.Grouping.Reason, (*string)(&p.Grouping.Rule),
+		p.systemKey, BytesOrNil(p.bucket), &p.Grouping.Reason, (*string)(&p.Grouping.Rule),
 		&p.ProblemType, &p.Title, &p.Executable, &p.Package, &p.Version,
 		&p.SourcePackage, (*string)(&p.Release), &p.Architecture, &p.PackageArchitecture, &p.AddressSignature, p.Proposed,
 		p.Complete, p.Quality, p.body)

@@ -460,13 +460,9 @@ func (s *Handle) Publish(ctx context.Context, tx pgx.Tx, e crash.Event, to crash
 	if e.At.IsZero() {
 		e.At = s.Now()
 	}
-	var bucket []byte
-	if e.Bucket != nil {
-		bucket = e.Bucket[:]
-	}
 	var id int64
 	err := tx.QueryRow(ctx, sqlInsertEvent, pgx.NamedArgs{
-		"edge": e.Edge, "kind": e.Kind, "at": e.At, "bucket": bucket, "title": e.Title, "package": e.Package,
+		"edge": e.Edge, "kind": e.Kind, "at": e.At, "bucket": BytesOrNil(e.Bucket), "title": e.Title, "package": e.Package,
 		"source": e.Source, "release": e.Release, "version": e.Version, "machines": e.Machines, "text": e.Text,
 		"rule": e.Rule,
 	}).Scan(&id)

@@ -322,14 +322,8 @@ func scanDeliveryEvent(row pgx.CollectableRow) (e crash.Event, err error) {
 
 // scanEventAfter scans the columns into, and then those of an event.
 func scanEventAfter(row pgx.CollectableRow, e *crash.Event, into ...any) error {
-	var bucket []byte
-	err := row.Scan(append(into, &e.ID, &e.Edge, &e.Kind, &e.At, &bucket, &e.Title, &e.Package, &e.Source, &e.Release,
-		&e.Version, &e.Machines, &e.Text)...)
-	if err == nil && len(bucket) == len(crash.BucketID{}) {
-		id := crash.BucketID(bucket)
-		e.Bucket = &id
-	}
-	return err
+	return row.Scan(append(into, &e.ID, &e.Edge, &e.Kind, &e.At, db.ScanIDOrNil(&e.Bucket), &e.Title, &e.Package,
+		&e.Source, &e.Release, &e.Version, &e.Machines, &e.Text)...)
 }
 
 const (

@@ -51,13 +51,9 @@ func (s *Store) Inbox(ctx context.Context, user int64, f crash.NoticeFilter, lim
 }
 
 func scanNotice(row pgx.CollectableRow) (n crash.Notice, err error) {
-	var bucket []byte
 	e := &n.Event
 	err = row.Scan(&n.ID, &n.Reason, &n.At, db.OrZero(&n.Read), &n.Mail, &n.MailID, &e.ID, &e.Kind, &e.At,
-		&bucket, &e.Title, &e.Package, &e.Source, &e.Release, &e.Version, &e.Machines, &e.Text, &e.Rule)
-	if len(bucket) == len(crash.BucketID{}) {
-		e.Bucket = (*crash.BucketID)(bucket)
-	}
+		db.ScanIDOrNil(&e.Bucket), &e.Title, &e.Package, &e.Source, &e.Release, &e.Version, &e.Machines, &e.Text, &e.Rule)
 	return n, err
 }
 
@@ -177,13 +173,9 @@ func (s *Store) recipients(ctx context.Context, q db.Querier, e rules.Edge, sear
 	to crash.Recipients, err error,
 ) {
 	a := e.Rule.Actions
-	var bucket []byte
-	if e.Event.Bucket != nil {
-		bucket = e.Event.Bucket[:]
-	}
 	args := s.RightsArgs(pgx.NamedArgs{
 		"followers": a.Followers, "administrators": a.Administrators, "users": a.Users, "endpoints": a.Endpoints,
-		"package": e.Event.Package, "source": e.Event.Source, "bucket": bucket, "series": s.series(),
+		"package": e.Event.Package, "source": e.Event.Source, "bucket": db.BytesOrNil(e.Event.Bucket), "series": s.series(),
 		"change": e.Change(), "recent": s.Now().Add(-stormLookBack),
 	})
 	users, names := make([]int64, len(searchers)), make([]string, len(searchers))
