@@ -64,7 +64,8 @@ type work struct {
 // left uncounted.
 type counter struct {
 	store                   *Store
-	stats                   counterStats
+	stats                   workStats
+	failed                  prometheus.Counter
 	failing, orphansFailing failure
 	interval                *rate.Limiter
 	large                   atomic.Bool   // the last round counted more than promptReports
@@ -86,9 +87,13 @@ func newCounter(s *Store) *counter {
 	c := &counter{
 		store: s, interval: rate.NewLimiter(rate.Every(roundInterval), promptRounds), wake: make(chan struct{}, 1),
 		maxReports: maxUncounted, timeout: roundTimeout, limit: maxRoundReports,
+		stats: newWorkStats("mishap_count_round", "Reports counted by one round.", "Time that a round of counting took.",
+			prometheus.ExponentialBuckets(1, 4, 8)),
+		failed: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "mishap_count_rounds_failed_total", Help: "Rounds of counting that failed and were tried again.",
+		}),
 	}
 	c.room.L = &c.mu
-	c.stats = newCounterStats(c)
 	return c
 }
 
@@ -265,9 +270,9 @@ func (c *counter) round(ctx context.Context, which workChoice, causes ...span.Ca
 	step.Count(span.Reports, r.reports)
 	step.End(err)
 	if err == nil && r.reports > 0 {
-		c.stats.round(r.reports, time.Since(began))
+		c.stats.observe(r.reports, time.Since(began))
 	} else if err != nil {
-		c.stats.failed.Inc()
+		c.failed.Inc()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -505,92 +510,46 @@ func seenAt(occurred, day, received time.Time) time.Time {
 
 func keysOf[K comparable, V any](m map[K]V) []K { return slices.Collect(maps.Keys(m)) }
 
-// saverStats are the metrics of storing reports.
-type saverStats struct {
-	reports prometheus.Histogram // per transaction
-	seconds prometheus.Histogram // per transaction, including retries
-	waiting prometheus.GaugeFunc
-	noSpace prometheus.GaugeFunc
-}
+// workStats are the metrics of work on several reports at a time: of transactions that store them,
+// including retries, or of rounds that count them.
+type workStats struct{ reports, seconds prometheus.Histogram }
 
-func newSaverStats(v *saver) saverStats {
-	return saverStats{
-		reports: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "mishap_save_batch_reports", Help: "Reports stored by one transaction.",
-			Buckets: []float64{1, 2, 4, 8, 16, 32, 64, 128, maxBatchReports},
-		}),
-		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "mishap_save_batch_seconds", Help: "Time until a batch of reports was on disk, or had failed.",
-			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14),
-		}),
-		waiting: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "mishap_save_queue_reports", Help: "Reports that wait to be stored.",
-		}, func() float64 { return float64(v.waiting()) }),
-		noSpace: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "mishap_database_no_space", Help: "1 while the database says that its disk is full; else 0.",
-		}, func() float64 {
-			if v.noSpace.Load() {
-				return 1
-			}
-			return 0
-		}),
+func newWorkStats(name, reports, seconds string, sizes []float64) workStats {
+	return workStats{
+		prometheus.NewHistogram(prometheus.HistogramOpts{Name: name + "_reports", Help: reports, Buckets: sizes}),
+		prometheus.NewHistogram(prometheus.HistogramOpts{Name: name + "_seconds", Help: seconds,
+			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14)}),
 	}
 }
 
-func (s *saverStats) batch(reports int, took time.Duration) {
+func (s *workStats) observe(reports int, took time.Duration) {
 	s.reports.Observe(float64(reports))
 	s.seconds.Observe(took.Seconds())
 }
 
 // Collectors returns the metrics of the store for registration.
 func (s *Store) Collectors() []prometheus.Collector {
-	st := s.saver.stats
-	return append(s.counter.stats.collectors(), st.reports, st.seconds, st.waiting, st.noSpace)
-}
-
-// counterStats are the metrics of counting.
-type counterStats struct {
-	reports prometheus.Histogram // per round
-	seconds prometheus.Histogram // per round
-	failed  prometheus.Counter
-	waiting prometheus.GaugeFunc
-	failing prometheus.GaugeFunc
-}
-
-func newCounterStats(c *counter) counterStats {
-	return counterStats{
-		reports: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "mishap_count_round_reports", Help: "Reports counted by one round.",
-			Buckets: prometheus.ExponentialBuckets(1, 4, 8),
-		}),
-		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "mishap_count_round_seconds", Help: "Time that a round of counting took.",
-			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14),
-		}),
-		failed: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "mishap_count_rounds_failed_total", Help: "Rounds of counting that failed and were tried again.",
-		}),
-		waiting: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "mishap_uncounted_reports", Help: "Reports that this process has stored and that are not counted yet.",
-		}, func() float64 { return float64(c.waiting()) }),
-		failing: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "mishap_count_failing", Help: "1 while stored reports cannot be counted: the last round failed; else 0.",
-		}, func() float64 {
-			if c.health().Problem != "" {
-				return 1
-			}
-			return 0
-		}),
+	gauge := func(name, help string, value func() float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 	}
-}
-
-func (s *counterStats) round(reports int, took time.Duration) {
-	s.reports.Observe(float64(reports))
-	s.seconds.Observe(took.Seconds())
-}
-
-func (s *counterStats) collectors() []prometheus.Collector {
-	return []prometheus.Collector{s.reports, s.seconds, s.failed, s.waiting, s.failing}
+	number := func(yes bool) float64 {
+		if yes {
+			return 1
+		}
+		return 0
+	}
+	c, v := s.counter, s.saver
+	return []prometheus.Collector{
+		c.stats.reports, c.stats.seconds, c.failed, v.stats.reports, v.stats.seconds,
+		gauge("mishap_uncounted_reports", "Reports that this process has stored and that are not counted yet.",
+			func() float64 { return float64(c.waiting()) }),
+		gauge("mishap_count_failing", "1 while stored reports cannot be counted: the last round failed; else 0.",
+			func() float64 { return number(c.health().Problem != "") }),
+		gauge("mishap_save_queue_reports", "Reports that wait to be stored.",
+			func() float64 { return float64(v.waiting()) }),
+		gauge("mishap_database_no_space", "1 while the database says that its disk is full; else 0.",
+			func() float64 { return number(v.noSpace.Load()) }),
+	}
 }
 
 // failure holds the last error of an operation and the start of the failures, until the operation

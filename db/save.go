@@ -167,7 +167,7 @@ type saver struct {
 	noSpace      atomic.Bool  // the last transaction failed because the database's disk is full
 	partitions   partitions
 	buckets      rowCache[crash.BucketID, bool] // stored buckets; erasing a bucket ends the validity of the cache
-	stats        saverStats
+	stats        workStats
 	writers      sync.WaitGroup
 
 	mu     sync.RWMutex // held for reading while a report is queued
@@ -178,7 +178,8 @@ func startSaver(ctx context.Context, s *Store) *saver {
 	v := &saver{store: s, usual: make(chan *pendingReport, maxQueuedReports),
 		large: make(chan *pendingReport, maxQueuedReports)}
 	v.buckets.limit = maxCachedBuckets
-	v.stats = newSaverStats(v)
+	v.stats = newWorkStats("mishap_save_batch", "Reports stored by one transaction.",
+		"Time until a batch of reports was on disk, or had failed.", []float64{1, 2, 4, 8, 16, 32, 64, 128, maxBatchReports})
 	ctx = context.WithoutCancel(ctx)
 	var filling sync.Mutex
 	for range usualWriters {
@@ -289,7 +290,7 @@ func (v *saver) save(ctx context.Context, batch []*pendingReport) {
 		v.save(ctx, batch[len(batch)/2:])
 		return
 	}
-	v.stats.batch(len(batch), time.Since(began))
+	v.stats.observe(len(batch), time.Since(began))
 	v.noSpace.Store(noSpace(err))
 	if err != nil {
 		err = fmt.Errorf("save %d reports: %w", len(batch), err)

@@ -134,8 +134,6 @@ local_config.default.toml, or else from /etc/mishap/config.toml, and from the en
 (MISHAP_LISTEN and so on).`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
-		RunE:          needsCommand,
 		Version:       versionLine(),
 
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) { actAs(cmd) },
@@ -163,6 +161,9 @@ func needsCommand(cmd *cobra.Command, _ []string) error {
 // checkUsage makes errors of flags, arguments and PreRunE usageErrors, in cmd and all its subcommands.
 func checkUsage(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	if cmd.HasSubCommands() {
+		cmd.Args, cmd.RunE = cobra.NoArgs, needsCommand
+	}
 	if check := cmd.Args; check != nil {
 		more := cmd.PreRunE
 		cmd.PreRunE = nil

@@ -34,8 +34,6 @@ func (p *program) symbolsCommand() *cobra.Command {
 		Short: "Manages programs and debug files for symbolising",
 		Long: `Manages the programs, libraries and debug files that give native crashes the names of their
 functions. They are stored by build-id under data_dir/symbols, in the layout of debuginfod's cache.`,
-		Args: cobra.NoArgs,
-		RunE: needsCommand,
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:   "add FILE|DIR|PACKAGE...",

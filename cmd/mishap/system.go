@@ -29,8 +29,6 @@ func systemCommand(p *program) *cobra.Command {
 		Short: "Shows or erases everything that is known about a machine",
 		Long: `Shows or erases everything that is known about a machine. HASH is the id under which the machine
 sends reports: the last part of the address of its page, /user/HASH.`,
-		Args: cobra.NoArgs,
-		RunE: needsCommand,
 	}
 	cmd.AddCommand(systemDumpCommand(p), systemEraseCommand(p), systemUnblockCommand(p))
 	return cmd
@@ -264,8 +262,6 @@ func privacyCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "privacy",
 		Short: "Shows and applies the classes of the fields of reports",
-		Args:  cobra.NoArgs,
-		RunE:  needsCommand,
 	}
 	cmd.AddCommand(privacyTableCommand(p), privacyCheckCommand(p))
 	return cmd

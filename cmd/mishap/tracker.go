@@ -175,8 +175,6 @@ func (p *program) filingsCommand() *cobra.Command {
 		Use:   "filings",
 		Short: "Manages the bugs that mishap has filed",
 		Long:  `Manages the bugs that mishap has filed. The page /admin/filings lists all filings.`,
-		Args:  cobra.NoArgs,
-		RunE:  needsCommand,
 	}
 	filings.AddCommand(p.reconcileCommand())
 	return filings

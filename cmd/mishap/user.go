@@ -33,8 +33,6 @@ func (p *program) userCommand() *cobra.Command {
 		Long: `Manages the accounts with which people sign in on the web pages. Roles build on each other: a
 viewer sees reports and stack traces, a triager also files and links bugs, an admin also
 connects the bug tracker and sees /admin.`,
-		Args: cobra.NoArgs,
-		RunE: needsCommand,
 	}
 	user.AddCommand(p.userAddCommand(), p.userPasswordCommand(), p.userTeamCommand(), &cobra.Command{
 		Use:   "list",
@@ -428,8 +426,6 @@ linux-* (--packages), to a package set (--set), or to the packages to whose bugs
 subscribed in the tracker (--team). private is the right to read private data of reports: environment,
 command lines, logs, machines and, for triagers, core dumps, and to see embargoed problems. Rights that come
 from an upgrade do not show embargoed problems; granting private again adds that.`,
-		Args: cobra.NoArgs,
-		RunE: needsCommand,
 	}
 	cmd.AddCommand(p.accessGrantCommand(), p.accessRevokeCommand(), &cobra.Command{
 		Use:   "list",
@@ -564,8 +560,6 @@ func tokenCommand(p *program) *cobra.Command {
 		Long: `Manages the API tokens with which scripts sign in, without a browser. A token belongs to an account,
 has scopes and an expiry date, and never more rights than its account. People create their own at
 /account.`,
-		Args: cobra.NoArgs,
-		RunE: needsCommand,
 	}
 	token.AddCommand(tokenCreateCommand(p), tokenListCommand(p), tokenRevokeCommand(p))
 	return token
