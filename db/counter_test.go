@@ -130,6 +130,7 @@ func TestNoOrphans(t *testing.T) {
 // counting is blocked. Further reports are refused, and all accepted ones are counted in the end.
 func TestUncountedIsLimited(t *testing.T) {
 	t.Parallel()
+	checktest.Needs(t, "time")
 	url := dbtest.URL(t)
 	s := dbtest.Open(t, url)
 	const (
@@ -263,6 +264,7 @@ func untilCounted(t *testing.T, s *db.Store, rec crash.Record, reports int64) {
 // smaller ones. The instance that stored them does so, or another one that finds them as orphans.
 func TestCountingTooSlow(t *testing.T) {
 	t.Parallel()
+	checktest.Needs(t, "time")
 	const reports = 50 // take a second in one round
 	for _, who := range []string{"own", "orphans"} {
 		t.Run(who, func(t *testing.T) {

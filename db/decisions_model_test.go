@@ -254,6 +254,7 @@ func (d *desk) checkPlaces(t *testing.T) {
 // again, and finally undoes all decisions.
 func TestDecisions(t *testing.T) {
 	t.Parallel()
+	checktest.Needs(t, "time")
 	for seed := range uint64(checktest.Rounds(2, 40)) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()

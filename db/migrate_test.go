@@ -57,6 +57,7 @@ func migrateAtOnce(ctx context.Context, url string, instances int) error {
 
 func TestMigrateAtOnce(t *testing.T) {
 	t.Parallel()
+	checktest.Needs(t, "time")
 	url := dbtest.Empty(t)
 	// Two more processes migrate beside this one.
 	others := make([]*exec.Cmd, 2)
@@ -255,6 +256,7 @@ func TestReleasedSchema(t *testing.T) {
 // stored and counted.
 func TestUpgradeReleased(t *testing.T) {
 	t.Parallel()
+	checktest.Needs(t, "time")
 	files, err := filepath.Glob(releasedFolder + "/*.sql")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("got %d dumps of released versions, %v", len(files), err)

@@ -180,6 +180,7 @@ func TestSaveReportSimultaneousRepetitions(t *testing.T) {
 // unconfirmed reports.
 func TestCountsAfterHostileMixture(t *testing.T) {
 	t.Parallel()
+	checktest.Needs(t, "time")
 	url := dbtest.URL(t)
 	stores := []*db.Store{dbtest.Open(t, url), dbtest.Open(t, url)}
 	const senders, each = 8, 40

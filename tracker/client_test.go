@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
@@ -602,6 +603,7 @@ func contains(s, sub string) bool { return strings.Contains(s, sub) }
 // for the bucket, and the bucket has this bug.
 func TestEveryFaultEndsInOneBug(t *testing.T) {
 	t.Parallel()
+	checktest.Needs(t, "time")
 	for faults := range slices.Chunk(trackertest.Faults(), 8) {
 		cases := map[string]trackertest.Fault{}
 		for _, fault := range faults {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/privacy"
 	"mishap/db/bugs"
@@ -306,6 +307,7 @@ func (s *senders) leave() {
 // order of the clicks.
 func TestQueue(t *testing.T) {
 	t.Parallel()
+	checktest.Needs(t, "time")
 	const clicks = 50
 	h := newFixture(t)
 	w := h.watch()
@@ -412,6 +414,7 @@ func TestPause(t *testing.T) {
 // it, nothing else is sent, and a new connection releases all filings in order.
 func TestDeadCredentialsParkTheQueue(t *testing.T) {
 	t.Parallel()
+	checktest.Needs(t, "time")
 	const clicks = 20
 	h := newFixture(t)
 	token := h.cfg.Token

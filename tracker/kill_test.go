@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/db"
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
@@ -411,6 +412,7 @@ const seedsEnv = "MISHAP_TEST_SEEDS"
 // for each filing that was not abandoned.
 func TestMachine(t *testing.T) {
 	t.Parallel()
+	checktest.Needs(t, "time")
 	const steps = 160
 	for seed := range uint64(atLeastOne(t, seedsEnv, 2)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
 	"mishap/db/people"
@@ -207,6 +208,7 @@ func (h *fixture) actionOf(signature, action string) (last crash.LedgerLine) {
 // and takes the account away before the search. There is never a second bug.
 func TestOwnUnknownOutcome(t *testing.T) {
 	t.Parallel()
+	checktest.Needs(t, "time")
 	revoke := func(h *fixture, _ *instance, _ crash.User, token crash.AccessToken) error {
 		h.lp.Revoke(token.Token)
 		return nil

@@ -26,6 +26,7 @@ import (
 // some days. Each known edge is reported exactly once: in the inbox, by mail and to an endpoint.
 func TestFleet(t *testing.T) {
 	t.Parallel()
+	checktest.Needs(t, "time")
 	w := newWorld(t, events.EvaluatorOptions{})
 	w.user(t, "fay", crash.RoleTriager, follow("tide"), follow("gale"), follow("reef"), follow("calm"))
 	w.user(t, "root", crash.RoleAdmin)

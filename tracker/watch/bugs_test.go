@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/privacy"
 	"mishap/db"
@@ -179,6 +180,7 @@ func TestDuplicatesAndPrivateBugs(t *testing.T) {
 // next reading succeeds.
 func TestReadingThroughFaults(t *testing.T) {
 	t.Parallel()
+	checktest.Needs(t, "time")
 	for _, op := range []trackertest.Operation{trackertest.OpBug, trackertest.OpTasks, trackertest.OpSearch,
 		trackertest.OpMe} {
 		t.Run(string(op), func(t *testing.T) {
@@ -544,6 +546,7 @@ func around(text, word string) string {
 // a changed section and a comment. It searches all requests that reached the tracker for that data.
 func TestSecretsInUpdates(t *testing.T) {
 	t.Parallel()
+	checktest.Needs(t, "time")
 	for secrets := range slices.Chunk(crashtest.Secrets(), 30) { // a round reads 50 bugs
 		t.Run("from "+secrets[0].Kind, func(t *testing.T) {
 			t.Parallel()

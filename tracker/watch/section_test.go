@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
 	"mishap/db"
@@ -281,6 +282,7 @@ func TestSectionAndPersonAtTheSameTime(t *testing.T) {
 // section, which is current, and that mishap never takes its own text for a person's.
 func TestSectionThroughFaults(t *testing.T) {
 	t.Parallel()
+	checktest.Needs(t, "time")
 	f := newSectionFixture(t)
 	filed := f.description()
 	for _, fault := range trackertest.Faults() {
