@@ -46,9 +46,7 @@ func TestUpdatePolicies(t *testing.T) {
 		"linux-firmware": "linux-firmware", "linux": "linux*", "linux-hwe-6.8": "linux*", "wifi-dkms": "*-dkms",
 		"linux-dkms": "linux*", "gtk+3.0": "*", "": "*",
 	} {
-		if got := rules.For(source).Pattern; got != want {
-			t.Errorf("%q: got the rule for %q, want that for %q", source, got, want)
-		}
+		checktest.Equal(t, fmt.Sprintf("%q: rule for", source), rules.For(source).Pattern, want)
 	}
 	if got := (crash.UpdatePolicies{}).For("bash"); got.Again || got.Quiet || got.Section {
 		t.Errorf("without rules: got %+v, want everything off", got)

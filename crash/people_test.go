@@ -35,18 +35,14 @@ func TestTokenText(t *testing.T) {
 	}
 	for i := len("mshp_"); i < len(known); i++ { // every single wrong character
 		mistyped := known[:i] + string(rune('0'+(known[i]-'0'+1)%10)) + known[i+1:]
-		if code := codeOf(crash.CheckTokenText(mistyped)); code != "mistyped_token" {
-			t.Errorf("%q: got %q, want mistyped_token", mistyped, code)
-		}
+		checktest.Equal(t, mistyped, codeOf(crash.CheckTokenText(mistyped)), "mistyped_token")
 	}
 	for text, want := range map[string]string{
 		"": "bad_token", "Bearer x": "bad_token", known[1:]: "bad_token", "mishap_" + strings.Repeat("x", 94): "bad_token",
 		known[:20]: "mistyped_token", known + "x": "mistyped_token", "mshp_": "mistyped_token",
 		strings.Replace(known, "0000", "0ü0", 1): "mistyped_token", "mishap_abcdefgh": "",
 	} {
-		if code := codeOf(crash.CheckTokenText(text)); code != want {
-			t.Errorf("%q: got %q, want %q", text, code, want)
-		}
+		checktest.Equal(t, text, codeOf(crash.CheckTokenText(text)), want)
 	}
 }
 
@@ -267,10 +263,8 @@ func TestConditionAsJSON(t *testing.T) {
 
 func TestSplitSignature(t *testing.T) {
 	t.Parallel()
-	if got, want := crash.SplitSignature("/usr/bin/a:11:f:g", term(crash.TermArchitecture, "arm64"), 7),
-		"/usr/bin/a:11:f:g [architecture arm64]"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	checktest.Equal(t, "signature", crash.SplitSignature("/usr/bin/a:11:f:g", term(crash.TermArchitecture, "arm64"), 7),
+		"/usr/bin/a:11:f:g [architecture arm64]")
 	long := crash.SplitSignature(strings.Repeat("ü", crash.MaxSignature),
 		crash.Condition{Reports: make([]crash.OopsID, 2)}, 7)
 	if got := len([]rune(long)); got != crash.MaxSignature || !strings.HasSuffix(long, "ü [2 chosen reports, no. 7]") {

@@ -79,9 +79,7 @@ func TestCodename(t *testing.T) {
 		"Debian GNU/Linux 13": "trixie", "Debian sid": "sid", "Ubuntu 98.04": "", "Ubuntu": "", "": "",
 		"Ubuntu 26.10": "stonking", "Ubuntu 27.04": "tenacious",
 	} {
-		if got := release.Codename(); got != want {
-			t.Errorf("Codename of %q: got %q, want %q", release, got, want)
-		}
+		checktest.Equal(t, fmt.Sprintf("Codename of %q", release), release.Codename(), want)
 	}
 }
 
@@ -114,9 +112,7 @@ func TestReadReleases(t *testing.T) {
 	table, err := crash.ReadReleases(strings.NewReader(releaseHeader+
 		"30.04 LTS,Zesty,zz,2029-10-01,2030-04-01,2035-05-31\n"), strings.NewReader(releaseHeader+trixieLine))
 	checktest.NoError(t, err)
-	if got := table.Codename("Ubuntu 30.04"); got != "zz" {
-		t.Errorf("got codename %q, want zz", got)
-	}
+	checktest.Equal(t, "codename", table.Codename("Ubuntu 30.04"), "zz")
 	for name, ubuntu := range badReleaseData {
 		if _, err := crash.ReadReleases(strings.NewReader(ubuntu), strings.NewReader(releaseHeader+trixieLine)); err == nil {
 			t.Errorf("%s: got no error", name)
@@ -135,9 +131,7 @@ func TestReleaseDataOfMachine(t *testing.T) {
 	checktest.NoError(t, err)
 	for release, want := range map[crash.Release]string{"Ubuntu 30.04": "zz", "Ubuntu 24.04": "noble",
 		"Debian 13": "trixie"} {
-		if got := newer.Codename(release); got != want {
-			t.Errorf("newer file: codename of %s: got %q, want %q", release, got, want)
-		}
+		checktest.Equal(t, fmt.Sprintf("newer file: codename of %s", release), newer.Codename(release), want)
 	}
 	if _, end := newer.Life("Ubuntu 26.04"); !end.Equal(day("2040-01-01")) {
 		t.Errorf("newer file: Ubuntu 26.04 ends on %s, want the day of the file", end)
@@ -194,9 +188,7 @@ func TestReleaseKind(t *testing.T) {
 		},
 	} {
 		for _, r := range names {
-			if got := table.Kind(r); got != kind {
-				t.Errorf("%q: got kind %d, want %d", r, got, kind)
-			}
+			checktest.Equal(t, fmt.Sprintf("%q: kind", r), table.Kind(r), kind)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package crash_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -28,9 +29,7 @@ func TestMuteUntilText(t *testing.T) {
 			"until it is seen in 1.4-3 (Ubuntu 24.04) or later or it regresses"},
 		{crash.MuteUntil{Newer: true}, "until it is seen in a newer version"},
 	} {
-		if got := c.until.String(); got != c.want {
-			t.Errorf("%+v: got %q, want %q", c.until, got, c.want)
-		}
+		checktest.Equal(t, fmt.Sprintf("%+v", c.until), c.until.String(), c.want)
 	}
 }
 
@@ -51,9 +50,7 @@ func TestTriageText(t *testing.T) {
 		{crash.ManualStatus{Muted: &muted, Fixes: []crash.ManualFix{again}}.Text(false),
 			"Muted until somebody unmutes it. Marked fixed in 1.4-2 (Ubuntu 24.04); seen again in 1.4-3: 12 reports since."},
 	} {
-		if c.got != c.want {
-			t.Errorf("got %q, want %q", c.got, c.want)
-		}
+		checktest.Equal(t, "value", c.got, c.want)
 	}
 }
 
@@ -146,9 +143,7 @@ func TestMentions(t *testing.T) {
 		}
 		checktest.Equal(t, text, strings.Join(names, " "), want)
 	}
-	if got := len(crash.Mentions(strings.Repeat("@anna ", 100))); got != 50 {
-		t.Errorf("got %d of many, want 50", got)
-	}
+	checktest.Equal(t, "of many", len(crash.Mentions(strings.Repeat("@anna ", 100))), 50)
 }
 
 func TestParseAssignee(t *testing.T) {

@@ -6,11 +6,14 @@ import (
 	"compress/zlib"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+
+	"mishap/crash/checktest"
 )
 
 const text = "Traceback (most recent call last):\nwörld"
@@ -120,9 +123,7 @@ func TestIsCompressed(t *testing.T) {
 		"": false, "H4s": false, "H4sI\r\n": false, "Traceback (most recent call last):\n": false, "eJ==": false,
 		"AAAA": false, "eJwé": false,
 	} {
-		if got := isCompressed(in); got != want {
-			t.Errorf("isCompressed(%q): got %v, want %v", in, got, want)
-		}
+		checktest.Equal(t, fmt.Sprintf("isCompressed(%q)", in), isCompressed(in), want)
 	}
 }
 

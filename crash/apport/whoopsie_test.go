@@ -301,9 +301,7 @@ func TestSamples(t *testing.T) {
 			t.Errorf("%s is not in the manifest", file)
 		}
 	}
-	if len(tried) != 26 {
-		t.Errorf("got %d documents, want 26", len(tried))
-	}
+	checktest.Equal(t, "documents", len(tried), 26)
 }
 
 func checkSample(t *testing.T, s sample, name string, fields crash.Fields) {

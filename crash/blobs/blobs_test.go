@@ -74,9 +74,7 @@ func get(t *testing.T, s Store, key string, from, n int64) string {
 	r, err := s.Open(t.Context(), key, from, n)
 	checktest.NoError(t, err)
 	b, err := io.ReadAll(r)
-	if err = errors.Join(err, r.Close()); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, errors.Join(err, r.Close()))
 	return string(b)
 }
 

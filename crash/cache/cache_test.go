@@ -44,9 +44,7 @@ func TestCache(t *testing.T) {
 	held := c.Bytes()
 	put(c, 1, "a", strings.Repeat("y", 400))
 	want("a", strings.Repeat("y", 400), true)
-	if c.Bytes() != held {
-		t.Errorf("got %d bytes after a value was replaced, want %d as before", c.Bytes(), held)
-	}
+	checktest.Equal(t, "bytes after a value was replaced", c.Bytes(), held)
 	if _, ok := find[int](c, 1, "a"); ok {
 		t.Error("got a value of another type, want none")
 	}

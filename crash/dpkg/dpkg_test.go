@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"mishap/crash/checktest"
 	"mishap/crash/dpkg"
 )
 
@@ -68,9 +69,7 @@ func checkOrder(t *testing.T, rows [][]string) {
 			want := sign(i - j)
 			for _, a := range low {
 				for _, b := range high {
-					if got := dpkg.Compare(a, b); got != want {
-						t.Errorf("Compare(%.40q, %.40q): got %d, want %d", a, b, got, want)
-					}
+					checktest.Equal(t, fmt.Sprintf("Compare(%.40q, %.40q)", a, b), dpkg.Compare(a, b), want)
 					if got := bytes.Compare(dpkg.Key(a), dpkg.Key(b)); got != want {
 						t.Errorf("Key(%.40q) with Key(%.40q): got %d, want %d", a, b, got, want)
 					}
@@ -99,9 +98,7 @@ func TestValid(t *testing.T) {
 		"1_2": false, "1-1_": false, "2147483648:1": false, "99999999999999999999:1": false, "-1:1": false, "1 2": false,
 		" 1": false, "é": false, "1é": false, "~1": false, "(not": false,
 	} {
-		if got := dpkg.Valid(v); got != want {
-			t.Errorf("Valid(%q): got %v, want %v", v, got, want)
-		}
+		checktest.Equal(t, fmt.Sprintf("Valid(%q)", v), dpkg.Valid(v), want)
 	}
 }
 

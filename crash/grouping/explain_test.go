@@ -187,9 +187,7 @@ func checkPassages(t *testing.T, name string, f crash.Fields) crash.GroupingRule
 				marked += line.Text + "\n"
 			}
 		}
-		if used != len(p.Used) {
-			t.Errorf("%s: %s: got %d marked lines, want the %d used ones", name, p.Field, used, len(p.Used))
-		}
+		checktest.Equal(t, fmt.Sprintf("%s: %s: marked lines", name, p.Field), used, len(p.Used))
 	}
 	// Apport's rules group some reports without any informative text.
 	if readRules[e.ReadBy] && marked == "" && !strings.HasPrefix(name, "vector ") {

@@ -216,14 +216,10 @@ func TestCompareFrames(t *testing.T) {
 			}
 			got = append(got, marks[pair.Difference]+frame.Function)
 		}
-		if text := strings.Join(got, " "); text != tt.want {
-			t.Errorf("%q and %q: got %q, want %q", tt.first, tt.second, text, tt.want)
-		}
+		checktest.Equal(t, fmt.Sprintf("%q and %q", tt.first, tt.second), strings.Join(got, " "), tt.want)
 	}
 	long := stackOf(strings.Repeat("f ", 5000))
-	if got := len(grouping.CompareFrames(long, long)); got != 400 {
-		t.Errorf("of 5,000 frames: got %d, want 400", got)
-	}
+	checktest.Equal(t, "of 5,000 frames", len(grouping.CompareFrames(long, long)), 400)
 }
 
 func TestAnyFrames(t *testing.T) {
@@ -252,9 +248,8 @@ func TestLinkTemplates(t *testing.T) {
 	} {
 		checktest.Equal(t, release, links.Source(release, place), want)
 	}
-	if got := links.Source("Debian 13", grouping.SourcePlace{Package: "x", Version: "1"}); got != "" {
-		t.Errorf("without a file: got %q, want none", got)
-	}
+	checktest.Equal(t, "without a file", links.Source("Debian 13", grouping.SourcePlace{Package: "x", Version: "1"}),
+		"")
 	if none, err := grouping.ParseLinkTemplates(" "); err != nil || none.Version("Debian 13", "x", "1") != "" {
 		t.Errorf("no templates: got %v, %v", none, err)
 	}

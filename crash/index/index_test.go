@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/dpkg"
 	"mishap/crash/index"
 )
@@ -384,9 +385,7 @@ func TestReleaseFacts(t *testing.T) {
 		var rows []string
 		for _, r := range b.List(f, match, nil, 10).Rows {
 			first, last, release := r.First(), r.Last(), r.In(f.Release).First().Release
-			if first.Release != release {
-				t.Errorf("%s: got a row of %s, want %s", c.name, first.Release, release)
-			}
+			checktest.Equal(t, fmt.Sprintf("%s: row of", c.name), first.Release, release)
 			rows = append(rows, fmt.Sprintf("%d: %d %s – %d %s, %s %s", r.ID[19], first.At.Day(), first.Version,
 				last.At.Day(), last.Version, r.LowestVersion(), r.HighestVersion()))
 		}

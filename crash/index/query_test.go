@@ -2,6 +2,7 @@ package index_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"mishap/crash/checktest"
 	"mishap/crash/dpkg"
 	"mishap/crash/index"
+	"mishap/db/dbtest"
 )
 
 // seenOn are the reports of the sample problem.
@@ -350,9 +352,7 @@ func TestPeople(t *testing.T) {
 		}
 		mine := q.For([]string{"Anna", "~anna-lp"})
 		for i, p := range []*index.Problem{anna, team, nobody} {
-			if got := mine.Match(p); got != want[i] {
-				t.Errorf("%s, problem %d: got %t, want %t", text, i, got, want[i])
-			}
+			checktest.Equal(t, fmt.Sprintf("%s, problem %d", text, i), mine.Match(p), want[i])
 		}
 		if q.String() != mine.String() {
 			t.Errorf("%s: the query of a person is %q", text, mine)
@@ -375,9 +375,7 @@ func TestMeIsAPerson(t *testing.T) {
 	if !q.Personal() || anna.Query == bob.Query {
 		t.Errorf("both lists have the key %q", anna.Query)
 	}
-	if q, err = index.ParseQuery("tidewatch"); err != nil {
-		t.Fatal(err)
-	}
+	q = dbtest.Must(index.ParseQuery("tidewatch"))(t)
 	if q.Personal() || q.For([]string{"anna"}).Narrow(index.Filter{}) != q.Narrow(index.Filter{}) {
 		t.Error("a list that is the same for everyone depends on the person")
 	}

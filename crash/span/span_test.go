@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/span"
 )
 
@@ -33,9 +34,7 @@ func step(ctx context.Context, t *span.Tracer) {
 // TestOffCostsNothing checks that code with spans allocates nothing while traces are off.
 func TestOffCostsNothing(t *testing.T) {
 	ctx := t.Context()
-	if n := testing.AllocsPerRun(100, func() { step(ctx, nil) }); n != 0 {
-		t.Errorf("got %v allocations, want 0", n)
-	}
+	checktest.Equal(t, "allocations", testing.AllocsPerRun(100, func() { step(ctx, nil) }), 0)
 }
 
 func TestCauses(t *testing.T) {

@@ -165,9 +165,8 @@ func TestLikenessTo(t *testing.T) {
 			t.Errorf("%s: got %q one way and %q the other", tt.name, ab, ba)
 		}
 	}
-	if got := grouping.LikenessTo("a reason of its own")("a reason of its own"); got != grouping.SameFunction {
-		t.Errorf("equal words: got %q, want %q", got, grouping.SameFunction)
-	}
+	checktest.Equal(t, "equal words", grouping.LikenessTo("a reason of its own")("a reason of its own"),
+		grouping.SameFunction)
 	if got := crash.ReadTags(" a, b\tc\na ,,b"); strings.Join(got, " ") != "a b c" {
 		t.Errorf("tags: got %q, want a b c", got)
 	}

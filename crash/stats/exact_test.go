@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 )
 
 // near reports whether two numbers differ by at most a relative error.
@@ -90,9 +92,8 @@ func TestSignificant(t *testing.T) {
 		comparisons int
 		want        bool
 	}{{.049, 0, true}, {.049, 1, true}, {.051, 1, false}, {.049, 2, false}, {.0049, 10, true}} {
-		if got := Significant(v.p, v.comparisons); got != v.want {
-			t.Errorf("p %g, %d comparisons: got %t, want %t", v.p, v.comparisons, got, v.want)
-		}
+		checktest.Equal(t, fmt.Sprintf("p %g, %d comparisons", v.p, v.comparisons), Significant(v.p, v.comparisons),
+			v.want)
 	}
 	// The judgements of too few reports that version 0.1.0 made.
 	if p := MoreFrequent(3, 36, 0, 12); Significant(p, 1) || !near(p, .41281, 1e-4) {
@@ -170,26 +171,18 @@ func ps(values ...float64) []test {
 func TestDispersion(t *testing.T) {
 	t.Parallel()
 	c := Clusters{Machines: 3, Reports: 6, Squares: 18} // 4, 1 and 1
-	if got := c.dispersion(); got != 3 {
-		t.Errorf("got %v, want 3", got)
-	}
-	if got := c.within(.5); got != 2 {
-		t.Errorf("half the time: got %v, want 2", got)
-	}
+	checktest.Equal(t, "dispersion", c.dispersion(), 3)
+	checktest.Equal(t, "half the time", c.within(.5), 2)
 	even := make([]GateDay, 7)
 	for i := range even {
 		even[i] = GateDay{Machines: 10, Reports: 5}
 	}
-	if got := dayDispersion(even); got != 1 {
-		t.Errorf("even days: got %v, want 1", got)
-	}
+	checktest.Equal(t, "even days", dayDispersion(even), 1)
 	even[0].Reports, even[1].Reports = 0, 10
 	if got := dayDispersion(even); got <= 1.6 || got >= 1.7 { // 50 / 5 / 6
 		t.Errorf("uneven days: got %v, want 1.67", got)
 	}
-	if got := dayDispersion(even[:6]); got != 1 {
-		t.Errorf("six days: got %v, want 1", got)
-	}
+	checktest.Equal(t, "six days", dayDispersion(even[:6]), 1)
 }
 
 func TestRateVersions(t *testing.T) {

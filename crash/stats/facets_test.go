@@ -35,9 +35,7 @@ func TestFacetValueIn(t *testing.T) {
 		if field == stats.FacetRelease || field == stats.FacetVersion || field == stats.FacetArchitecture {
 			continue
 		}
-		if got := field.ValueIn(summary, nil); got != "" {
-			t.Errorf("%s of a report without fields: got %q, want none", field, got)
-		}
+		checktest.Equal(t, fmt.Sprintf("%s of a report without fields", field), field.ValueIn(summary, nil), "")
 	}
 }
 
@@ -174,9 +172,7 @@ func TestPredecessor(t *testing.T) {
 		"Debian sid":   "",
 		"Ubuntu 24.10": "Ubuntu 24.04", "Linux Mint 22": "", "": "",
 	} {
-		if got := release.Predecessor(all); got != want {
-			t.Errorf("predecessor of %q: got %q, want %q", release, got, want)
-		}
+		checktest.Equal(t, fmt.Sprintf("predecessor of %q", release), release.Predecessor(all), want)
 	}
 }
 
@@ -237,9 +233,7 @@ func TestTrendText(t *testing.T) {
 		{stats.Trend{Now: stats.NewMachineRate(7, 70)}, "Machines sent 0.10 reports a day each this week (95 % CI " +
 			"0.040–0.21); there is no data for last week."},
 	} {
-		if got := test.trend.Text(); got != test.want {
-			t.Errorf("got %q, want %q", got, test.want)
-		}
+		checktest.Equal(t, "trend", test.trend.Text(), test.want)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/stats"
 )
 
@@ -33,9 +34,7 @@ func TestKnownValues(t *testing.T) {
 	// Twice the dispersion is half the number of reports.
 	double := stats.Sample{Reports: 20, MachineDays: 1000}.Rate(2)
 	half := stats.Sample{Reports: 10, MachineDays: 500}.Rate(1)
-	if double != half {
-		t.Errorf("got %v, want %v", double, half)
-	}
+	checktest.Equal(t, "double", double, half)
 	before, after := stats.Sample{Reports: 10, MachineDays: 500}, stats.Sample{Reports: 15, MachineDays: 500}
 	ratio := stats.Ratio(before, after, 1)
 	near(t, "ratio", ratio.Value, 1.5)
@@ -217,9 +216,7 @@ func TestOverall(t *testing.T) {
 		{of(stats.GatePass, stats.GateNotEnough), stats.GateNotEnough},
 		{of(stats.GateNotEnough, stats.GateWorse, stats.GatePass), stats.GateWorse},
 	} {
-		if tt.got != tt.want {
-			t.Errorf("got %s, want %s", tt.got, tt.want)
-		}
+		checktest.Equal(t, "value", tt.got, tt.want)
 	}
 }
 

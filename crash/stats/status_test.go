@@ -408,13 +408,9 @@ func TestTooFewReports(t *testing.T) {
 	b := of(3, 36, 12, 3)
 	const says = "Open in 24.04 (no report this week). Too few reports to tell whether 1.5 of 24.04 has it " +
 		"(0 of 12; 48 more would tell)."
-	if got := b.Status.Text(); got != says {
-		t.Errorf("got %q, want %q", got, says)
-	}
-	if got, want := b.Status.Releases[0].Verdict(),
-		"seen up to 1.4; too few reports of 1.5 to tell (0 of 12; 48 more would tell)"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	checktest.Equal(t, "status", b.Status.Text(), says)
+	checktest.Equal(t, "verdict", b.Status.Releases[0].Verdict(),
+		"seen up to 1.4; too few reports of 1.5 to tell (0 of 12; 48 more would tell)")
 	if advice := stats.Advise(stats.AdviceFacts{Bucket: b, Named: true}); advice.Kind != stats.AdviceReady {
 		t.Errorf("got the advice %q, want none against a bug", advice.Text)
 	}
@@ -497,9 +493,7 @@ func TestSeenBefore(t *testing.T) {
 		entries := []crash.Mark{{Kind: crash.MarkFixed, At: at, Fixes: []crash.FixedIn{{Version: "1.4-2"}},
 			Before: before}}
 		m := stats.JudgeManual(entries, []crash.VersionSeen{c.seen}, at)
-		if got := m.Fixes[0].Again; got != c.again {
-			t.Errorf("%s: got %d reports since, want %d", name, got, c.again)
-		}
+		checktest.Equal(t, fmt.Sprintf("%s: reports since", name), m.Fixes[0].Again, c.again)
 	}
 }
 
@@ -770,7 +764,5 @@ func TestReleaseNames(t *testing.T) {
 	if got := crash.BuiltInReleases().Named("debian", "unstable"); got != sid {
 		t.Errorf("unstable: got %q", got)
 	}
-	if got := crash.BuiltInReleases().Named("ubuntu", "sid"); got != "" {
-		t.Errorf("sid of Ubuntu: got %q, want none", got)
-	}
+	checktest.Equal(t, "sid of Ubuntu", crash.BuiltInReleases().Named("ubuntu", "sid"), "")
 }

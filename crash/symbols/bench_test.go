@@ -15,6 +15,7 @@ import (
 	"mishap/crash/symbols"
 	"mishap/crash/symbols/sandbox"
 	"mishap/crash/symbols/symboltest"
+	"mishap/db/dbtest"
 )
 
 // benchCores are symbolised in turn: C with threads and a library, C++ and Go.
@@ -152,9 +153,7 @@ func benchmarkSandbox(b *testing.B) {
 		p, err := sandbox.Start(b.Context(), sandbox.Command{Program: program, Dir: dir, Memory: 4 << 30, CPU: time.Minute})
 		checktest.NoError(b, err)
 		var out bytes.Buffer
-		if _, err := out.ReadFrom(p.Out); err != nil {
-			b.Fatal(err)
-		}
+		dbtest.Must(out.ReadFrom(p.Out))(b)
 		p.Close()
 		confined += time.Since(began)
 	}

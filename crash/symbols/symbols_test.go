@@ -25,6 +25,7 @@ import (
 	"mishap/crash/symbols"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/crash/symbols/symboltest"
+	"mishap/db/dbtest"
 )
 
 func TestMain(m *testing.M) { symboltest.Main(m) }
@@ -112,9 +113,7 @@ func (b bench) runFor(ctx context.Context, t testing.TB, report crash.Fields, co
 			t.Errorf("got %v, %v; want no folder left", left, err)
 		}
 	}()
-	if _, err := job.Core().Write(core); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(job.Core().Write(core))(t)
 	return job.Run(ctx, report)
 }
 

@@ -16,6 +16,7 @@ import (
 	"mishap/crash/symbols"
 	"mishap/crash/symbols/debuginfo"
 	"mishap/crash/symbols/symboltest"
+	"mishap/db/dbtest"
 )
 
 // functions returns the functions of the thread that crashed.
@@ -329,9 +330,7 @@ func TestLeftovers(t *testing.T) {
 	left := filepath.Join(b.WorkDir, "mishap-job-1")
 	checktest.NoError(t, os.Mkdir(left, 0o750))
 	checktest.NoError(t, os.WriteFile(filepath.Join(left, "core"), []byte("password"), 0o600))
-	if _, err := symbols.New(b.Config); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(symbols.New(b.Config))(t)
 	folders, err := filepath.Glob(filepath.Join(b.WorkDir, "mishap-job-*"))
 	if err != nil || len(folders) != 1 || folders[0] == left {
 		t.Errorf("got %v, %v; want only the folder of the job", folders, err)

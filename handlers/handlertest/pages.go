@@ -21,6 +21,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/audit"
+	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
 	"mishap/crash/intake"
@@ -87,9 +88,7 @@ func AuditRecords(t *testing.T, admin *Client, query string) []string {
 // WantRecords fails the test if a query selects other records than want.
 func WantRecords(t *testing.T, admin *Client, query string, want ...string) {
 	t.Helper()
-	if diff := cmp.Diff(want, AuditRecords(t, admin, query)); diff != "" {
-		t.Errorf("records of %s (-want +got):\n%s", query, diff)
-	}
+	checktest.Diff(t, fmt.Sprintf("records of %s", query), AuditRecords(t, admin, query), want)
 }
 
 // APIError is an error of the API.
@@ -98,9 +97,7 @@ type APIError struct{ Error, Code string }
 // CSVOf parses a CSV export into one map per line, keyed by the names in the first line.
 func CSVOf(t *testing.T, a *Answer) []map[string]string {
 	t.Helper()
-	if got := a.Header.Get("Content-Type"); got != "text/csv; charset=utf-8" {
-		t.Errorf("got %s, want text/csv", got)
-	}
+	checktest.Equal(t, "Content-Type", a.Header.Get("Content-Type"), "text/csv; charset=utf-8")
 	lines, err := csv.NewReader(strings.NewReader(a.Body)).ReadAll()
 	if err != nil || len(lines) == 0 {
 		t.Fatalf("CSV: got %d lines, %v", len(lines), err)
@@ -137,9 +134,7 @@ type Feed struct {
 // FeedOf decodes an answer that is a feed.
 func FeedOf(t *testing.T, a *Answer) Feed {
 	t.Helper()
-	if got := a.Header.Get("Content-Type"); got != "application/atom+xml; charset=utf-8" {
-		t.Errorf("got %s, want Atom", got)
-	}
+	checktest.Equal(t, "Content-Type", a.Header.Get("Content-Type"), "application/atom+xml; charset=utf-8")
 	var f Feed
 	if err := xml.Unmarshal([]byte(a.Body), &f); err != nil {
 		t.Fatalf("Atom: %v in %s", err, a.Body)
@@ -166,13 +161,10 @@ func FileBug(t *testing.T, site *Site, n int) crash.Bucket {
 func Publish(t *testing.T, site *Site, e crash.Event, user int64) {
 	t.Helper()
 	to := crash.Recipients{People: []crash.Recipient{{User: user, Reason: "you follow " + e.Package}}}
-	err := site.Store.InTx(t.Context(), func(tx pgx.Tx) error {
+	checktest.NoError(t, site.Store.InTx(t.Context(), func(tx pgx.Tx) error {
 		_, err := site.Store.Publish(t.Context(), tx, e, to)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // BugForm returns the form that links a bug.
@@ -343,9 +335,7 @@ func With(form url.Values, pairs ...string) url.Values {
 func RuleCount(t *testing.T, site *Site) int {
 	t.Helper()
 	all, err := site.Events.Rules(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, err)
 	return len(all)
 }
 
@@ -366,13 +356,9 @@ func Candidates(t *testing.T, site *Site, n int) []crash.Bucket {
 			return err
 		},
 	})
-	if err := e.Round(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, e.Round(t.Context()))
 	all, err := site.Events.Candidates(t.Context(), n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, err)
 	var problems []crash.Bucket
 	for _, c := range all {
 		problems = append(problems, site.Bucket(t, c.Problem))
@@ -404,8 +390,6 @@ func Bearer(token string) []Header {
 func ManualStatus(t *testing.T, site *Site, id crash.BucketID) crash.ManualStatus {
 	t.Helper()
 	m, _, err := site.Problems.Triage(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.NoError(t, err)
 	return m
 }

@@ -19,6 +19,7 @@ import (
 	"mishap/crash/blobs/blobstest"
 	"mishap/crash/checktest"
 	"mishap/crash/symbols/cores"
+	"mishap/db/dbtest"
 )
 
 func open(t *testing.T, dir string, key crash.Secret) *cores.Store {
@@ -255,9 +256,7 @@ func TestMoreShared(t *testing.T) {
 	if err := one.Ship(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if in, err = other.Open(t.Context(), third); err != nil {
-		t.Fatal(err)
-	}
+	in = dbtest.Must(other.Open(t.Context(), third))(t)
 	if got, err := io.ReadAll(in); string(got) != "core 3" || err != nil {
 		t.Errorf("got %q, %v; want the core that waited", got, err)
 	}

@@ -228,10 +228,8 @@ func TestMisses(t *testing.T) {
 		t.Helper()
 		all := cache.misses(w.ID, w.Kind)
 		last := all.of(address)
-		if err := cache.addMiss(w.ID, w.Kind, misses{address: {count: last.count - 1}}, address,
-			Attempt{Outcome: OutcomeMissing}, last.at.Add(-by)); err != nil {
-			t.Fatal(err)
-		}
+		checktest.NoError(t, cache.addMiss(w.ID, w.Kind, misses{address: {count: last.count - 1}}, address,
+			Attempt{Outcome: OutcomeMissing}, last.at.Add(-by)))
 	}
 	for i, step := range []struct {
 		age  time.Duration

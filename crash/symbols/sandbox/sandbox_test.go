@@ -14,6 +14,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/checktest"
 	"mishap/crash/symbols/sandbox"
+	"mishap/db/dbtest"
 )
 
 func TestMain(m *testing.M) {
@@ -82,9 +83,7 @@ echo end`
 			want = "end\n"
 		}
 		got, _ := run(t, sandbox.Command{Program: "/bin/sh", Args: []string{"-c", line, "sh", secret}, Dir: dir})
-		if got != want {
-			t.Errorf("%s: got %q, want %q", line, got, want)
-		}
+		checktest.Equal(t, line, got, want)
 	}
 }
 
@@ -110,9 +109,7 @@ func TestCancel(t *testing.T) {
 	p, err := sandbox.Start(ctx, sandbox.Command{Program: "/bin/sh", Args: []string{"-c", "echo on; while :; do :; done"},
 		Dir: folder(t), Memory: 1 << 30, CPU: time.Minute})
 	checktest.NoError(t, err)
-	if _, err := p.Out.Read(make([]byte, 10)); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(p.Out.Read(make([]byte, 10)))(t)
 	cancel()
 	if got := p.Ended(); got != "signal: killed" && got != "context canceled" {
 		t.Errorf("got %q, want it killed", got)
@@ -152,9 +149,7 @@ func TestNamespaces(t *testing.T) {
 		Dir: folder(t), Memory: 1 << 30, CPU: time.Minute})
 	checktest.NoError(t, err)
 	defer p.Close()
-	if _, err := p.Out.Read(make([]byte, 10)); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(p.Out.Read(make([]byte, 10)))(t)
 	for _, kind := range []string{"net", "ipc", "uts"} {
 		ours, err := os.Readlink("/proc/self/ns/" + kind)
 		checktest.NoError(t, err)

@@ -58,9 +58,7 @@ func startWith(t *testing.T, stored *cores.Store) fixture {
 	f.store = dbsymbols.New(dbtest.Open(t, f.url))
 	f.cores = stored
 	var err error
-	if f.added, err = debuginfo.OpenFolder(filepath.Join(dir, "added"), 0); err != nil {
-		t.Fatal(err)
-	}
+	f.added = dbtest.Must(debuginfo.OpenFolder(filepath.Join(dir, "added"), 0))(t)
 	cache, err := debuginfo.OpenFolder(filepath.Join(dir, "cache"), 1<<30)
 	checktest.NoError(t, err)
 	s, err := symbols.New(symbols.Config{Finder: debuginfo.NewFinder(debuginfo.Config{Added: f.added, Cache: cache}),
