@@ -78,6 +78,7 @@ func (s *Server) routes() (http.Handler, error) {
 		public.Get("/", do(s.web.CachePage(s.lists.ListQuery, s.lists.ListProblems)))
 		visited.Get("/api", do(s.showAPI))
 		visited.Get(layout.PathTheme, do(s.web.SetTheme))
+		visited.Get(layout.PathColumns, do(s.web.SetColumns))
 		public.Get("/problems.{format}", do(export.File(s.lists.ExportProblems)))
 		public.Get("/package/{name}", do(s.web.CachePage(problems.CompareQuery, s.lists.ShowPackage)))
 		public.Get(stats.GatePath, do(s.web.CachePage(problems.GateQuery, s.lists.ShowGate)))

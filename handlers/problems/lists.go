@@ -237,7 +237,7 @@ const parameterIgnored = "ignored"
 
 // choiceParameters are the parameters that a page ignores if their values are invalid.
 var choiceParameters = []string{
-	"release", "package", "source", "version", "pkg_arch", "type", "state", "period", "from", "to", "sort", "columns",
+	"release", "package", "source", "version", "pkg_arch", "type", "state", "period", "from", "to", "sort",
 	"packageset", "user", "muted", "after",
 }
 
@@ -366,7 +366,7 @@ const defaultPeriod = crash.PeriodWeek
 
 // readChoice reads the filters of the front page. The names come from errors.ubuntu.com:
 // release, package, version, pkg_arch, period, from, to, packageset, user. Added are source,
-// type, state, new, muted, sort, order and columns. The period is "range" if from and to replace it; shown is
+// type, state, new, muted, sort and order. The period is "range" if from and to replace it; shown is
 // the previous value of the control. An unknown value, or a release without counted reports, is
 // Invalid.
 func (s *choices) readChoice(r *http.Request, q url.Values) (view.ListChoice, error) {
@@ -384,12 +384,12 @@ func (s *choices) readChoice(r *http.Request, q url.Values) (view.ListChoice, er
 // readFilters reads the filters without checking the release in the database.
 func readFilters(q url.Values) (view.ListChoice, error) {
 	choice := view.ListChoice{Period: defaultPeriod}
-	var release, period, previous, from, to, sort, columns string
+	var release, period, previous, from, to, sort string
 	for name, target := range map[string]*string{
 		"release": &release, "period": &period, "shown": &previous, "from": &from, "to": &to, "sort": &sort,
 		"package": &choice.Package, "source": &choice.Source, "version": &choice.Version,
 		"pkg_arch": &choice.PackageArchitecture, "type": &choice.Type, "state": &choice.State,
-		"packageset": &choice.Set, "user": &choice.Person, "columns": &columns,
+		"packageset": &choice.Set, "user": &choice.Person,
 	} {
 		text, err := web.QueryText(q, name)
 		if err != nil {
@@ -436,7 +436,6 @@ func readFilters(q url.Values) (view.ListChoice, error) {
 	if choice.Sort = index.Column(sort); choice.Sort == index.ByCount {
 		choice.Sort = ""
 	}
-	choice.First = columns == view.ColumnFirst
 	choice.Ascending, choice.New = q.Get("order") == "up", q.Get("new") == "1"
 	return choice, nil
 }

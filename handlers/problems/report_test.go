@@ -474,14 +474,14 @@ func (s seenQuery) same(where, first, last string) {
 
 func (s seenQuery) pages() {
 	c := s.site.Visitor(s.t)
-	lists := map[string]string{"front": "/?" + s.query("period", "year", "columns", "first"), "sorted": "/?" +
-		s.query("period", "year",
-			"sort", "last", "columns", "first")}
+	c.Get("/columns?column=first")
+	lists := map[string]string{"front": "/?" + s.query("period", "year"), "sorted": "/?" + s.query("period", "year",
+		"sort", "last")}
 	if s.release == "" {
 		lists["package"] = "/package/tidewatch"
-		lists["search"] = "/search?period=year&columns=first&q=tidewatch"
+		lists["search"] = "/search?period=year&q=tidewatch"
 	} else {
-		lists["search"] = "/search?" + url.Values{"period": {"year"}, "columns": {"first"},
+		lists["search"] = "/search?" + url.Values{"period": {"year"},
 			"q": {fmt.Sprintf("release:%q first:%s last:%s", s.release, s.first.version, s.last.version)}}.Encode()
 		if s.last.ago < 28*day {
 			lists["release"] = "/release/" + url.PathEscape(string(s.release))
@@ -508,7 +508,7 @@ func (s seenQuery) pages() {
 
 func (s seenQuery) files() {
 	c := s.site.Visitor(s.t)
-	query := "?" + s.query("period", "year", "columns", "first")
+	query := "?" + s.query("period", "year")
 	paths := []string{"/problems"}
 	if s.release == "" {
 		paths = append(paths, "/package/tidewatch")
@@ -588,7 +588,7 @@ func TestFirstSeenOfMerged(t *testing.T) {
 			s.files()
 			continue
 		}
-		row := site.Visitor(t).Get("/?" + s.query("period", "year", "columns", "first")).Want(http.StatusOK).HTML().Find(
+		row := site.Visitor(t).Get("/?" + s.query("period", "year", "sort", "first")).Want(http.StatusOK).HTML().Find(
 			"table.problems tbody tr").First()
 		first, last := listed(row)
 		s.same("front", first, last)

@@ -161,7 +161,7 @@ func TestSavedSearches(t *testing.T) {
 	vera, tess, visitor := p.As(t, crash.RoleViewer), p.As(t, crash.RoleTriager), p.Visitor(t)
 	const path = "/?package=tidewatch&period=month&state=none"
 	saved := func(a *handlertest.Answer) []string {
-		return a.HTML().Find(".saved nav a:not(.quiet)").Map(func(_ int, s *goquery.Selection) string {
+		return a.HTML().Find(".totals nav a:not(.quiet)").Map(func(_ int, s *goquery.Selection) string {
 			return s.Text() + " " + s.AttrOr("href", "")
 		})
 	}
@@ -175,9 +175,9 @@ func TestSavedSearches(t *testing.T) {
 	form := url.Values{"name": {" Mine "}, "path": {path}}
 	vera.Post("/searches", form).WantRedirect(http.StatusSeeOther, path)
 	want("vera", vera.Get(path).WantText(".flash", "Saved as “Mine”."), "Mine "+path)
-	vera.Get(path).WantText(".saved [aria-current]", "Mine")
+	vera.Get(path).WantText(".totals nav [aria-current]", "Mine")
 	want("tess", tess.Get("/"))
-	want("a visitor", visitor.Get("/").WantNone(".saved"))
+	want("a visitor", visitor.Get("/").WantNone("#save-search"))
 
 	tess.Get("/").WantText("#save-search label:has([name=shared])", "Share with everyone")
 	tess.Post("/searches", url.Values{"name": {"Ours"}, "path": {"/search?q=sigsegv"}, "shared": {"1"}}).

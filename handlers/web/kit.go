@@ -328,7 +328,7 @@ func (s *Kit) unread(r *http.Request) int64 {
 func (s *Kit) BareShell(r *http.Request, title string) layout.Shell {
 	return layout.Shell{
 		Title: title, User: CurrentUser(r), CSRFToken: nosurf.Token(r), Path: ReturnPath(r),
-		FilingOn: s.Config.AllowBugFiling, Now: s.Now(), Theme: ThemeOf(r),
+		FilingOn: s.Config.AllowBugFiling, Now: s.Now(), Look: LookOf(r),
 	}
 }
 
@@ -465,39 +465,75 @@ func (s *Kit) banner(r *http.Request) layout.Banner {
 	return layout.Banner{Text: message, Href: PathTracker, Link: "Connect"}
 }
 
+// The cookies of a look. Scripts may write them, too.
 const (
-	cookieTheme    = "theme"
-	themeCookieAge = 365 * 24 * time.Hour
+	cookieTheme   = "theme"
+	cookieChart   = "chart"
+	cookieColumns = "columns"
+
+	chartOpen     = "open"
+	lookCookieAge = 365 * 24 * time.Hour
 )
 
-// ThemeOf returns the theme that the browser of a request has chosen.
-func ThemeOf(r *http.Request) layout.Theme {
-	c, err := r.Cookie(cookieTheme)
-	if err != nil {
-		return layout.ThemeSystem
+// LookOf returns the look that the browser of a request has chosen.
+func LookOf(r *http.Request) layout.Look {
+	value := func(name string) string {
+		c, err := r.Cookie(name)
+		if err != nil {
+			return ""
+		}
+		return c.Value
 	}
-	switch theme := layout.Theme(c.Value); theme {
+	look := layout.Look{
+		OpenChart: value(cookieChart) == chartOpen,
+		Columns:   layout.ChosenColumns(strings.Split(value(cookieColumns), ".")),
+	}
+	switch theme := layout.Theme(value(cookieTheme)); theme {
 	case layout.ThemeLight, layout.ThemeDark:
-		return theme
+		look.Theme = theme
 	default:
-		return layout.ThemeSystem
 	}
+	return look
 }
 
-// SetTheme stores the theme of a browser in a cookie and returns to the page it came from. Scripts
-// may write the cookie, too. It is safe by GET: it changes nothing but colours.
-func (s *Kit) SetTheme(w http.ResponseWriter, r *http.Request) error {
-	c := &http.Cookie{
-		Name: cookieTheme, Path: "/", SameSite: http.SameSiteLaxMode, Secure: s.Base.Scheme == "https",
-		MaxAge: int(themeCookieAge.Seconds()),
+// lookCookies returns cookies from which LookOf reads the look.
+func lookCookies(look layout.Look) []*http.Cookie {
+	cookies := []*http.Cookie{
+		{Name: cookieTheme, Value: string(look.Theme)}, {Name: cookieColumns, Value: look.Columns},
 	}
-	switch theme := r.URL.Query().Get("theme"); theme {
+	if look.OpenChart {
+		cookies = append(cookies, &http.Cookie{Name: cookieChart, Value: chartOpen})
+	}
+	return cookies
+}
+
+// SetTheme stores the theme of a browser in a cookie and returns to the page it came from. It is safe by GET: it
+// changes nothing but colours.
+func (s *Kit) SetTheme(w http.ResponseWriter, r *http.Request) error {
+	theme := r.URL.Query().Get("theme")
+	switch theme {
 	case "system":
-		c.MaxAge = -1
+		theme = ""
 	case string(layout.ThemeLight), string(layout.ThemeDark):
-		c.Value = theme
 	default:
 		return crash.Errorf(crash.Invalid, "bad_theme", "%.40q is not a theme; the themes are system, light and dark.", theme)
+	}
+	return s.storeLook(w, r, cookieTheme, theme)
+}
+
+// SetColumns stores the columns that lists show on demand in a cookie and returns to the page it came from.
+func (s *Kit) SetColumns(w http.ResponseWriter, r *http.Request) error {
+	return s.storeLook(w, r, cookieColumns, layout.ChosenColumns(r.URL.Query()["column"]))
+}
+
+// storeLook sets a cookie of the look, or removes it if the value is empty.
+func (s *Kit) storeLook(w http.ResponseWriter, r *http.Request, name, value string) error {
+	c := &http.Cookie{
+		Name: name, Value: value, Path: "/", SameSite: http.SameSiteLaxMode, Secure: s.Base.Scheme == "https",
+		MaxAge: int(lookCookieAge.Seconds()),
+	}
+	if value == "" {
+		c.MaxAge = -1
 	}
 	http.SetCookie(w, c)
 	w.Header().Set("Cache-Control", "no-store")

@@ -487,7 +487,7 @@ type cachedPage struct {
 var errNotCacheable = errors.New("only pages with status 200 are cached")
 
 // CachePage returns a handler that sends all visitors the same compressed page until its revision
-// changes (see [Kit.revision]), one for each theme. People who are signed in get a page of their own.
+// changes (see [Kit.revision]), one for each look. People who are signed in get a page of their own.
 //
 // canonical returns the part of the query that the page depends on, in a canonical form; its error
 // is the answer. render gets a request made from only the path and that query (see
@@ -516,13 +516,13 @@ func (s *Kit) CachePage(
 			return err
 		}
 		u := &url.URL{Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: query}
-		part, theme, params := WantsPart(r), ThemeOf(r), chi.RouteContext(r.Context()).URLParams
-		key := strconv.FormatBool(part) + string(theme) + u.RequestURI() + db.HiddenKey(r.Context())
+		part, look, params := WantsPart(r), LookOf(r), chi.RouteContext(r.Context()).URLParams
+		key := fmt.Sprint(part, look) + u.RequestURI() + db.HiddenKey(r.Context())
 		page, err := cache.Get(s.pageCache, revision, key, func() (*cachedPage, error) { //nolint:contextcheck // see detached
 			ctx, cancel := detached(r.Context())
 			defer cancel()
 			page, err := record(http.Header{}, func(w http.ResponseWriter) error {
-				return render(w, publicRequest(ctx, u, params, part, theme))
+				return render(w, publicRequest(ctx, u, params, part, look))
 			})
 			if err == nil && page.status != http.StatusOK {
 				err = errNotCacheable
@@ -570,15 +570,15 @@ func CachedFacts[V any](s *Kit, r *http.Request, key string, read func(*http.Req
 	return cache.Get(s.factCache, revision, key+db.HiddenKey(r.Context()), func() (V, error) {
 		ctx, cancel := detached(r.Context())
 		defer cancel()
-		return read(publicRequest(ctx, &url.URL{Path: "/"}, chi.RouteParams{}, false, layout.ThemeSystem))
+		return read(publicRequest(ctx, &url.URL{Path: "/"}, chi.RouteParams{}, false, layout.Look{}))
 	})
 }
 
 // publicRequest returns a request for a public page. It contains nothing of the visitor's request
-// that could identify the visitor: no session, user or address, no cookie but the theme, and no
+// that could identify the visitor: no session, user or address, no cookies but those of the look, and no
 // header but the one that asks for a part of a page.
 func publicRequest(
-	ctx context.Context, u *url.URL, params chi.RouteParams, part bool, theme layout.Theme,
+	ctx context.Context, u *url.URL, params chi.RouteParams, part bool, look layout.Look,
 ) *http.Request {
 	route := chi.NewRouteContext()
 	route.URLParams = chi.RouteParams{Keys: slices.Clone(params.Keys), Values: slices.Clone(params.Values)}
@@ -588,8 +588,8 @@ func publicRequest(
 	if part {
 		r.Header.Set(headerRequestType, requestTypePart)
 	}
-	if theme != layout.ThemeSystem {
-		r.AddCookie(&http.Cookie{Name: cookieTheme, Value: string(theme)})
+	for _, c := range lookCookies(look) {
+		r.AddCookie(c)
 	}
 	return r.WithContext(ctx)
 }

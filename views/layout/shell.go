@@ -26,7 +26,7 @@ type Shell struct {
 	Unread    int64       // notices that the user has not read, at most MaxUnread
 	FilingOn  bool        // whether filing is switched on
 	Now       time.Time   // for "3 min ago"
-	Theme     Theme
+	Look      Look        // of this browser
 }
 
 // SignedIn reports whether the visitor is signed in.

@@ -253,13 +253,14 @@ type rateSeries struct {
 
 // Rates is what a page shows of the reliability of releases.
 type Rates struct {
-	Trends []stats.Trend // of the last week, by release with a line
-	All    stats.Trend   // of all releases together
+	Trends []stats.Trend   // of the last week, by release with a line
+	All    stats.Trend     // of all releases together
+	Line   templ.Component // the chart in one line
 	Chart  templ.Component
 }
 
 // Rates returns the chart as a page shows it.
-func (c RateChart) Rates() Rates { return Rates{c.Trends, c.All, RatePart(c)} }
+func (c RateChart) Rates() Rates { return Rates{c.Trends, c.All, RateLinePart(c), RatePart(c)} }
 
 // NewRateChart returns the chart of rates from a day to today, which begins on the first day with a rate.
 // A day without reports counts as 0. all is the trend of all releases together. The table decides which

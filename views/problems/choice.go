@@ -25,13 +25,10 @@ type ListChoice struct {
 	Ranged   bool      // the person chose days instead of a period; the period applies until they enter some
 	Set      string    // package set; empty: any
 	Person   string    // person or team of the tracker, whose packages are listed; empty: any
-	First    bool      // the list has the column First seen
 
 	// ShowMuted is empty if the list hides muted problems; else MutedShow or MutedOnly.
 	ShowMuted string
 }
-
-func (c ListChoice) showsFirst() bool { return c.First || c.Sort == index.ByFirst }
 
 // periods lists the periods of the front page, shortest first.
 var periods = []struct {
@@ -42,18 +39,6 @@ var periods = []struct {
 	{crash.PeriodWeek, "the past week"},
 	{crash.PeriodMonth, "the past month"},
 	{crash.PeriodYear, "the past year"},
-}
-
-// ColumnFirst is the value of the parameter columns for the column First seen.
-const ColumnFirst = "first"
-
-// columnURL returns the address of the list with or without the column First seen.
-func (c ListChoice) columnURL() string {
-	if c.showsFirst() && c.Sort == index.ByFirst {
-		c.Sort, c.Ascending = "", false
-	}
-	c.First = !c.showsFirst()
-	return c.URL()
 }
 
 // PeriodRange is the value of the period control for a range of days.
@@ -191,9 +176,6 @@ func (c ListChoice) url(q url.Values) string {
 	if c.Ascending {
 		q.Set("order", "up")
 	}
-	if c.First {
-		q.Set("columns", ColumnFirst)
-	}
 	if c.Query != "" {
 		q.Set("q", c.Query)
 		return layout.PathSearch + "?" + q.Encode()
@@ -219,7 +201,7 @@ func (c ListChoice) more() bool {
 // narrowed reports whether the choice has any filter except time.
 func (c ListChoice) narrowed() bool {
 	c.Period, c.From, c.To, c.Ranged = "", time.Time{}, time.Time{}, false
-	c.Sort, c.Ascending, c.First = "", false, false
+	c.Sort, c.Ascending = "", false
 	return c != ListChoice{}
 }
 

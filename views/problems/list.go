@@ -41,6 +41,14 @@ type ListPage struct {
 	highest int64  // largest count of a row
 }
 
+// showsFirst reports whether the list has the column First seen.
+func (p ListPage) showsFirst() bool {
+	return p.Shell.Look.Has(layout.ColumnFirst) || p.Choice.Sort == index.ByFirst
+}
+
+// showsMachines reports whether the list has the column Machines.
+func (p ListPage) showsMachines() bool { return p.Shell.Look.Has(layout.ColumnMachines) }
+
 func (p ListPage) maySelect() bool {
 	return p.Shell.FilingOn && p.Shell.User.MayTriageSome()
 }
