@@ -322,7 +322,7 @@ func (s *Store) WaitCounted(ctx context.Context) error {
 const (
 	// sqlSetRound makes the statements of a round look up rows by index, whatever the statistics say
 	// about table sizes. PostgreSQL then plans each statement once for each connection. Without it, a
-	// report takes 5 % more processor time, and a tenth fewer are stored per second (measured by devtool
+	// report takes 5% more processor time, and a tenth fewer are stored per second (measured by devtool
 	// bench programs on 20,000 reports).
 	sqlSetRound = `
 		select set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),

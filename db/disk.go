@@ -34,11 +34,11 @@ const (
 	fullMost  = 256 * mib
 )
 
-// Low reports whether less than 5 % is free, but at least 128 MiB and at most 1 GiB. An
+// Low reports whether less than 5% is free, but at least 128 MiB and at most 1 GiB. An
 // administrator should make space.
 func (s Space) Low() bool { return s.Free < min(max(s.Total/20, lowLeast), lowMost) }
 
-// Full reports whether less than 1 % is free, but at least 64 MiB and at most 256 MiB. mishap
+// Full reports whether less than 1% is free, but at least 64 MiB and at most 256 MiB. mishap
 // stores no more reports.
 func (s Space) Full() bool { return s.Free < min(max(s.Total/100, fullLeast), fullMost) }
 

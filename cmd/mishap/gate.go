@@ -114,7 +114,7 @@ func printGate(out io.Writer, base string, answer stats.GateAnswer) error {
 		for _, reason := range r.Reasons() {
 			_, _ = fmt.Fprintf(w, "  %s\n", reason)
 		}
-		_, _ = fmt.Fprintln(w, "\n  \tVERSION\tDAYS\tMACHINE-DAYS\tREPORTS\tPER 1,000\t95 % INTERVAL\tOF VERSION\tMACHINES")
+		_, _ = fmt.Fprintln(w, "\n  \tVERSION\tDAYS\tMACHINE-DAYS\tREPORTS\tPER 1,000\t95% INTERVAL\tOF VERSION\tMACHINES")
 		if r.Against != "" {
 			printGateRow(w, "before", r.Against, r.GatePlan.Before, r.Before, r.Dispersion)
 		}

@@ -417,7 +417,7 @@ func Quiet(lower string) bool {
 }
 
 // Suspicious reports whether redacting prose may change it. It may return true for harmless text.
-// It takes about 1 % of the time of redacting.
+// It takes about 1% of the time of redacting.
 func Suspicious(s string) bool {
 	lower := strings.ToLower(s)
 	return containsAny(lower, anywhere) || containsAny(lower, inText) || hasShape(s)

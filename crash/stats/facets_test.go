@@ -93,7 +93,7 @@ func TestStandsOut(t *testing.T) {
 	if got := stats.StandsOut(few, others); got != nil {
 		t.Errorf("5 of 8 against 3 of 15: got %v, want nil", got)
 	}
-	// 7 of 8 against 4 of 15: chance has less than 1 %, but not if twenty traits are compared.
+	// 7 of 8 against 4 of 15: chance has less than 1%, but not if twenty traits are compared.
 	few, others = join(some(7, common, odd), some(1, common)), join(some(4, common, odd), some(11, common))
 	if got := stats.StandsOut(few, others); len(got) != 1 {
 		t.Errorf("7 of 8 against 4 of 15: got %v, want it to stand out", got)
@@ -224,13 +224,13 @@ func TestTrendText(t *testing.T) {
 		trend stats.Trend
 		want  string
 	}{
-		{trend(532, 554), "Machines sent 0.076 reports a day each this week (95 % CI 0.070–0.083), 4 % fewer than last " +
+		{trend(532, 554), "Machines sent 0.076 reports a day each this week (95% CI 0.070–0.083), 4% fewer than last " +
 			"week: within normal variation."},
-		{trend(1000, 500), "Machines sent 0.14 reports a day each this week (95 % CI 0.13–0.15), 100 % more than last " +
+		{trend(1000, 500), "Machines sent 0.14 reports a day each this week (95% CI 0.13–0.15), 100% more than last " +
 			"week: more than chance explains."},
-		{trend(500, 500), "Machines sent 0.071 reports a day each this week (95 % CI 0.065–0.078), as many as last " +
+		{trend(500, 500), "Machines sent 0.071 reports a day each this week (95% CI 0.065–0.078), as many as last " +
 			"week: within normal variation."},
-		{stats.Trend{Now: stats.NewMachineRate(7, 70)}, "Machines sent 0.10 reports a day each this week (95 % CI " +
+		{stats.Trend{Now: stats.NewMachineRate(7, 70)}, "Machines sent 0.10 reports a day each this week (95% CI " +
 			"0.040–0.21); there is no data for last week."},
 	} {
 		checktest.Equal(t, "trend", test.trend.Text(), test.want)

@@ -140,7 +140,7 @@ func (r GateResult) Reasons() []string {
 		if ratio := r.Ratio(); ratio.Known() {
 			rise = "The rate of reports rose to " + FormatNumber(ratio.Value) + " times that before"
 		}
-		reasons = append(reasons, rise+" (95 % interval of the ratio: "+r.Ratio().String()+").")
+		reasons = append(reasons, rise+" (95% interval of the ratio: "+r.Ratio().String()+").")
 	}
 	if n := significant(r.Appeared); n > 0 {
 		reasons = append(reasons,
@@ -155,14 +155,14 @@ func (r GateResult) Reasons() []string {
 	}
 	switch {
 	case r.Enough && r.Verdict == GatePass && r.ShareKnown:
-		reasons = append(reasons, fmt.Sprintf("About %.0f %% of the machines have the update, judged by the decrease in "+
+		reasons = append(reasons, fmt.Sprintf("About %.0f%% of the machines have the update, judged by the decrease in "+
 			"reports from lower versions. If their rate had doubled, or risen by %g per 1,000 machine-days, the gate would "+
-			"have noticed with a probability of %.0f %%.", 100*r.Share, 1000*noticeable, 100*power))
+			"have noticed with a probability of %.0f%%.", 100*r.Share, 1000*noticeable, 100*power))
 	case r.Enough && r.Verdict == GatePass:
 		reasons = append(reasons, fmt.Sprintf("There are too few reports to estimate how many machines have the update. "+
 			"If all have it, the gate would have noticed a doubled rate, or %g more per 1,000 machine-days, with a "+
 			"probability of "+
-			"%.0f %%.", 1000*noticeable, 100*power))
+			"%.0f%%.", 1000*noticeable, 100*power))
 	case !r.Enough:
 		reasons = append(reasons, r.lack())
 	}
@@ -665,7 +665,7 @@ type Sample struct {
 	MachineDays float64
 }
 
-// Interval is an estimate with its 95 % confidence interval. An end that is unknown is infinite.
+// Interval is an estimate with its 95% confidence interval. An end that is unknown is infinite.
 type Interval struct{ Value, Low, High float64 }
 
 // Known reports whether there is an estimate.

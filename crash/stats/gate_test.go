@@ -240,7 +240,7 @@ type fleet struct {
 	weekly   float64 // amplitude of the difference between the days of a week
 	problems int     // with frequencies like 1, 1/2, 1/3 …
 	previous int     // days that version 2 is in use
-	staged   bool    // updates reach 10, 30, 60 and 100 % of the machines after a week each
+	staged   bool    // updates reach 10, 30, 60 and 100% of the machines after a week each
 	times    float64 // how many times as often machines with version 3 crash
 	fresh    float64 // rate of a problem that only version 3 has, per machine and day
 }
@@ -425,8 +425,8 @@ var plain = fleet{machines: 2000, rate: .002, problems: 40, previous: 60, times:
 
 func (f fleet) with(change func(*fleet)) fleet { change(&f); return f }
 
-// TestFalseAlarms simulates updates that change nothing. At most 5 % may be called worse on any of
-// 56 days, and at most 1 % on one day.
+// TestFalseAlarms simulates updates that change nothing. At most 5% may be called worse on any of
+// 56 days, and at most 1% on one day.
 func TestFalseAlarms(t *testing.T) {
 	t.Parallel()
 	once := 0
@@ -446,16 +446,16 @@ func TestFalseAlarms(t *testing.T) {
 		o := f.simulate(17)
 		t.Logf("%s: %+v of %d", name, o, *runs)
 		if o.alarmed*20 > *runs {
-			t.Errorf("%s: %d of %d updates were called worse, want at most 5 %%", name, o.alarmed, *runs)
+			t.Errorf("%s: %d of %d updates were called worse, want at most 5%%", name, o.alarmed, *runs)
 		}
 		once += o.alarmedOnce
 	}
 	if once*100 > *runs*len(fleets) {
-		t.Errorf("on one day %d of %d updates were called worse, want at most 1 %%", once, *runs*len(fleets))
+		t.Errorf("on one day %d of %d updates were called worse, want at most 1%%", once, *runs*len(fleets))
 	}
 }
 
-// TestPower simulates updates that made things worse. At most 20 % may pass before they are called
+// TestPower simulates updates that made things worse. At most 20% may pass before they are called
 // worse.
 func TestPower(t *testing.T) {
 	t.Parallel()
@@ -470,7 +470,7 @@ func TestPower(t *testing.T) {
 		o := f.simulate(18)
 		t.Logf("%s: %+v of %d", name, o, *runs)
 		if o.passedFirst*5 > *runs {
-			t.Errorf("%s: %d of %d updates passed first, want at most 20 %%", name, o.passedFirst, *runs)
+			t.Errorf("%s: %d of %d updates passed first, want at most 20%%", name, o.passedFirst, *runs)
 		}
 	}
 }

@@ -46,7 +46,7 @@ type BucketVersion struct {
 	Systems int64 // distinct machines
 }
 
-// MachineRate is a number of reports per 1,000 machine-days, with its 95 % confidence interval.
+// MachineRate is a number of reports per 1,000 machine-days, with its 95% confidence interval.
 // Without machine-days, the rate is unknown.
 type MachineRate struct {
 	Reports     int64
@@ -77,7 +77,7 @@ func NewMachineRate(reports int64, machineDays float64) MachineRate {
 	return r
 }
 
-// RateRatio is the ratio of two rates, with its 95 % confidence interval. It is zero if either rate
+// RateRatio is the ratio of two rates, with its 95% confidence interval. It is zero if either rate
 // is unknown, or both are 0.
 type RateRatio struct {
 	Ratio, Low, High float64 // infinite if only the other rate is 0
@@ -252,12 +252,12 @@ func FormatRate(v float64) string {
 }
 
 func (r MachineRate) interval() string {
-	return "95 % CI " + FormatRate(r.Low/1000) + "–" + FormatRate(r.High/1000)
+	return "95% CI " + FormatRate(r.Low/1000) + "–" + FormatRate(r.High/1000)
 }
 
 const asMany = "as many"
 
-// Text describes the ratio of two rates: "4 % more", "as many", "3.2 times as many".
+// Text describes the ratio of two rates: "4% more", "as many", "3.2 times as many".
 func (r RateRatio) Text() string {
 	switch percent := 100 * (r.Ratio - 1); {
 	case math.IsInf(r.Ratio, 1):
@@ -265,14 +265,14 @@ func (r RateRatio) Text() string {
 	case percent >= 200:
 		return fmt.Sprintf("%.1f times as many", r.Ratio)
 	case percent >= .5:
-		return fmt.Sprintf("%.0f %% more", percent)
+		return fmt.Sprintf("%.0f%% more", percent)
 	case percent <= -.5:
-		return fmt.Sprintf("%.0f %% fewer", math.Max(1, -percent))
+		return fmt.Sprintf("%.0f%% fewer", math.Max(1, -percent))
 	}
 	return asMany
 }
 
-// than describes the ratio of two rates compared with what follows: "4 % more than".
+// than describes the ratio of two rates compared with what follows: "4% more than".
 func (r RateRatio) than() string {
 	if text := r.Text(); text == asMany || r.Ratio >= 3 && !math.IsInf(r.Ratio, 1) {
 		return text + " as"
@@ -345,8 +345,8 @@ func Rising(all []Rise) []bool {
 const Confidence = .95
 
 // Significant reports whether an outcome is evidence: chance leads to it with a probability of at
-// most 5 %, divided by the number of comparisons that are made at the same time (Bonferroni's
-// correction). So it is wrong about any of them in at most 5 % of cases.
+// most 5%, divided by the number of comparisons that are made at the same time (Bonferroni's
+// correction). So it is wrong about any of them in at most 5% of cases.
 func Significant(p float64, comparisons int) bool {
 	return p <= level(comparisons)
 }

@@ -270,7 +270,7 @@ func (a *answers) series(r crash.Release) string {
 	return a.Releases.Codename(r)
 }
 
-// evidence supplements the old fields: crashes per active machine with a 95 % confidence
+// evidence supplements the old fields: crashes per active machine with a 95% confidence
 // interval, and the ratio of the new rate to the old one.
 type evidence struct {
 	New   rate   `json:"new" doc:"For the new version, from its first day until now."`
@@ -281,13 +281,13 @@ type evidence struct {
 // rate is the number of crashes per machine.
 type rate struct {
 	Crashes  int64       `json:"crashes" doc:"Number of crashes; for a problem, of all its reports."`
-	Interval *[2]float64 `json:"interval" doc:"95 % interval per 1000 machine-days; null without machines."`
+	Interval *[2]float64 `json:"interval" doc:"95% interval per 1000 machine-days; null without machines."`
 	Machines float64     `json:"machine_days" doc:"Sum of active machines per day; today counts in part."`
 	Rate     *float64    `json:"per_1000_machine_days" doc:"Null if there are no machines."`
 }
 
 type ratio struct {
-	Interval [2]*float64 `json:"interval" doc:"95 % confidence interval; null: no limit. Above 1: it crashes more."`
+	Interval [2]*float64 `json:"interval" doc:"95% confidence interval; null: no limit. Above 1: it crashes more."`
 	Ratio    *float64    `json:"ratio" doc:"Null if only the old version has no crashes."`
 }
 
@@ -504,7 +504,7 @@ type gateRelease struct {
 
 // gateInterval is an estimate with its confidence interval.
 type gateInterval struct {
-	High  *float64 `json:"high" doc:"Upper end of the 95 % confidence interval; null if unlimited."`
+	High  *float64 `json:"high" doc:"Upper end of the 95% confidence interval; null if unlimited."`
 	Low   float64  `json:"low" doc:"Lower end of the interval."`
 	Value *float64 `json:"value" doc:"The estimate; null if unknown."`
 }

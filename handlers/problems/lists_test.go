@@ -522,11 +522,11 @@ func TestFacets(t *testing.T) {
 	}
 	for query, want := range map[string][]string{
 		"":                        nil,
-		"?facet=kernel":           {"6.8-generic 57 % 4 25 %", "7.0-generic 29 % 2 50 %", "5.15-generic 14 % 1 0 %"},
-		"?facet=release":          {"Ubuntu 24.04 71 % 5 100 %", "Ubuntu 26.04 29 % 2 0 %"},
-		"?facet=package:libtide1": {"1.0-1 57 % 4 0 %", "1.1-1 43 % 3 0 %"},
-		"?facet=Signal":           {"11 100 % 7 0 %"},
-		"?facet=AssertionMessage": {"not in the report 100 % 7 100 %"},
+		"?facet=kernel":           {"6.8-generic 57% 4 25%", "7.0-generic 29% 2 50%", "5.15-generic 14% 1 0%"},
+		"?facet=release":          {"Ubuntu 24.04 71% 5 100%", "Ubuntu 26.04 29% 2 0%"},
+		"?facet=package:libtide1": {"1.0-1 57% 4 0%", "1.1-1 43% 3 0%"},
+		"?facet=Signal":           {"11 100% 7 0%"},
+		"?facet=AssertionMessage": {"not in the report 100% 7 100%"},
 	} {
 		checktest.Diff(t, query, table(query), want)
 	}
@@ -561,7 +561,7 @@ func TestFacets(t *testing.T) {
 
 	// Values of private fields are only for people with the right to private data.
 	for _, query := range []string{"?facet=ProcEnviron", "?facet=ProcCmdline&value=x"} {
-		c.Get(path+query).Want(http.StatusOK).WantText(".facet-table", "100 %")
+		c.Get(path+query).Want(http.StatusOK).WantText(".facet-table", "100%")
 		limited.Get(path+query).Want(http.StatusOK).WantNone(".facet-table").WantText("#facets", "right to private data")
 		limited.PartFor(path+query, "section#facets").Want(http.StatusOK).WantNone("table")
 	}
@@ -696,7 +696,7 @@ func TestOneWeek(t *testing.T) {
 	page.WantText(".status-releases", week+" reports this week")
 	checktest.Equal(t, "title of the change since last week", page.Attr(".figures div:last-child", "title"),
 		"9 reports in the past week, today included, 36 in the seven days before")
-	page.WantText(".figures", "vs last week −73 %") // 9 in 6.5 days, 36 in 7
+	page.WantText(".figures", "vs last week −73%") // 9 in 6.5 days, 36 in 7
 }
 
 // TestMachineCountsOnce checks that a machine that was active in two releases counts once in figures of
@@ -714,10 +714,10 @@ func TestMachineCountsOnce(t *testing.T) {
 	front := p.As(t, crash.RoleViewer).Get("/?period=week").Want(http.StatusOK)
 	front.WantText(".trend", "Machines sent 3.67 reports a day each this week") // 11 reports from 6 machines, at noon
 	page := p.As(t, crash.RoleViewer).Get(handlertest.BucketOf(t, crashtest.Native()).Path()).Want(http.StatusOK)
-	page.WantText(".figures", "of machines with 24.04 or 22.04, active in 90 days 83 %") // 5 of 6
+	page.WantText(".figures", "of machines with 24.04 or 22.04, active in 90 days 83%") // 5 of 6
 	page.WantText(".figures", "3,333")                                                   // 10 reports on 3 machine-days
 	other := p.As(t, crash.RoleViewer).Get(handlertest.BucketOf(t, crashtest.Python()).Path()).Want(http.StatusOK)
-	other.WantText(".figures", "of machines with 24.04, active in 90 days 17 %")
+	other.WantText(".figures", "of machines with 24.04, active in 90 days 17%")
 }
 
 // TestInventedReleases has anonymous machines send reports with hundreds of invented releases,

@@ -66,7 +66,7 @@ func TestPackagePage(t *testing.T) {
 	same := url.Values{"a": {"Ubuntu 24.04/1.9-1"}, "b": {"Ubuntu 24.04/1.9-1"}}.Encode()
 	c.Get("/package/tidewatch?"+same).WantText("#compare .notice", "same version").WantNone(".comparison")
 	if got := compared.HTML().Find("svg.interval").First().AttrOr("aria-label", ""); !strings.Contains(got,
-		"95 % interval") {
+		"95% interval") {
 		t.Errorf("interval bar: got %q, want its figures", got)
 	}
 	if strings.Contains(page.Body, "<b>second</b>") {

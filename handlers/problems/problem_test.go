@@ -123,7 +123,7 @@ func TestShowOddProblems(t *testing.T) {
 	for name, build := range map[string]func(...crashtest.Option) crashtest.Report{
 		"markup": crashtest.Markup, "long": crashtest.Long, "Unicode": crashtest.Unicode, "newlines": crashtest.Package,
 		"escapes": func(o ...crashtest.Option) crashtest.Report {
-			return crashtest.Recoverable(append(o, crashtest.Set("DuplicateSignature", "\n 100 % %41 %zz\n\n\tend "))...)
+			return crashtest.Recoverable(append(o, crashtest.Set("DuplicateSignature", "\n 100% %41 %zz\n\n\tend "))...)
 		},
 	} {
 		p.Several(1, build)

@@ -222,7 +222,7 @@ type RatePath struct {
 }
 
 // enoughReports is the number of reports on which a point of a line has to rest, so that it is not
-// drawn as uncertain. The 95 % interval of 10 is half of it to twice as much.
+// drawn as uncertain. The 95% interval of 10 is half of it to twice as much.
 const enoughReports = 10
 
 const (
@@ -499,7 +499,7 @@ func (c RateChart) width() int { return (int(c.Until.Sub(c.Since)/(24*time.Hour)
 func (c RateChart) viewBox() string { return fmt.Sprintf("0 0 %d %d", c.width(), rateHeight) }
 
 // value formats the rate of the last week and its change, if that is more than chance explains:
-// "0.084 +70 %".
+// "0.084 +70%".
 func (l RateLine) value() string {
 	value := stats.FormatRate(l.Week)
 	if l.Before > 0 && l.Week > 0 && (l.Change.Worse() || l.Change.Better()) {
@@ -539,12 +539,12 @@ type Impact struct {
 	Week, WeekBefore int64 // reports in the past week, and in the week before
 }
 
-// share returns the problem's share of the active machines, such as "0.8 %"; empty: unknown.
+// share returns the problem's share of the active machines, such as "0.8%"; empty: unknown.
 func (m Impact) share() string {
 	if m.Active == 0 || m.Systems == 0 {
 		return ""
 	}
-	return figure(min(100*float64(m.Systems)/float64(m.Active), 100)) + " %"
+	return figure(min(100*float64(m.Systems)/float64(m.Active), 100)) + "%"
 }
 
 // shareLabel names the machines that the share is of, those of the releases with the problem: "of
@@ -565,7 +565,7 @@ func (m Impact) shareLabel() string {
 }
 
 // trend returns the change of the number of reports from the previous week to the past one, such as
-// "+40 %", or that it is within normal variation; empty: there were none in the previous week.
+// "+40%", or that it is within normal variation; empty: there were none in the previous week.
 func (m Impact) trend() string {
 	if m.WeekBefore == 0 {
 		return ""
@@ -573,7 +573,7 @@ func (m Impact) trend() string {
 	return change(stats.NewMachineRate(m.Week, 6+m.Today).Times(stats.NewMachineRate(m.WeekBefore, 7)))
 }
 
-// change returns the change of a rate: "+12 %", or that it is within normal variation.
+// change returns the change of a rate: "+12%", or that it is within normal variation.
 func change(r stats.RateRatio) string {
 	if r.Worse() || r.Better() {
 		return signedPercent(100 * (r.Ratio - 1))
@@ -592,7 +592,7 @@ func (m Impact) rateLabel() string {
 }
 
 func (m Impact) rateMeans() string {
-	return fmt.Sprintf("%s in the past %s, on %s active machine-days of the releases in which it was seen; 95 %% "+
+	return fmt.Sprintf("%s in the past %s, on %s active machine-days of the releases in which it was seen; 95%% "+
 		"confidence interval: %s to %s", crash.Counted(m.Rate.Reports, "report", "reports"), crash.Counted(int64(m.Days),
 		"day", "days"), crash.Count(int64(m.Rate.MachineDays)), figure(m.Rate.Low), figure(m.Rate.High))
 }
@@ -619,13 +619,13 @@ func figure(f float64) string {
 	return crash.Count(int64(f + .5))
 }
 
-// signedPercent formats a change: "+12 %", "−3 %", "±0 %".
+// signedPercent formats a change: "+12%", "−3%", "±0%".
 func signedPercent(percent float64) string {
 	switch {
 	case percent >= .5:
-		return fmt.Sprintf("+%.0f %%", percent)
+		return fmt.Sprintf("+%.0f%%", percent)
 	case percent <= -.5:
-		return fmt.Sprintf("−%.0f %%", -percent)
+		return fmt.Sprintf("−%.0f%%", -percent)
 	}
-	return "±0 %"
+	return "±0%"
 }

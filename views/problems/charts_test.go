@@ -167,7 +167,7 @@ func TestRateChart(t *testing.T) {
 		t.Errorf("note of a release: got x = %q, want the place of its mark", got)
 	}
 	text := strings.Join(strings.Fields(doc.Find(".legend").Text()), " ")
-	if want := "24.04 0.48 22.04 0.19 −56 %"; text != want {
+	if want := "24.04 0.48 22.04 0.19 −56%"; text != want {
 		t.Errorf("legend: got %q, want %q", text, want)
 	}
 }

@@ -585,7 +585,7 @@ func (p TraitsPage) facet(t stats.Trait) ReportChoice {
 }
 
 func (p TraitsPage) share(n, of int) string {
-	return fmt.Sprintf("%d %%", 100*n/max(of, 1))
+	return fmt.Sprintf("%d%%", 100*n/max(of, 1))
 }
 
 // Traits renders a page of its own, for browsers without scripts.

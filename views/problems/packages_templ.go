@@ -256,7 +256,7 @@ func Package(p PackagePage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(p.Versions) > 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<section id=\"compare\" class=\"versions\" aria-labelledby=\"package-versions\"><h2 id=\"package-versions\">Versions</h2><p>Reports per 1,000 active machines a day while the version was seen, with the 95 % confidence interval.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<section id=\"compare\" class=\"versions\" aria-labelledby=\"package-versions\"><h2 id=\"package-versions\">Versions</h2><p>Reports per 1,000 active machines a day while the version was seen, with the 95% confidence interval.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -366,9 +366,9 @@ func versionComparison(p PackagePage, c Comparison) templ.Component {
 			}
 			if c.Ratio.Known() {
 				var templ_7745c5c3_Var15 string
-				templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs("A has " + digits(c.Ratio.Ratio) + " × the rate of B (95 % CI " + digits(c.Ratio.Low) + "–" + digits(c.Ratio.High) + "): ")
+				templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs("A has " + digits(c.Ratio.Ratio) + " × the rate of B (95% CI " + digits(c.Ratio.Low) + "–" + digits(c.Ratio.High) + "): ")
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/problems/packages.templ`, Line: 83, Col: 132}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/problems/packages.templ`, Line: 83, Col: 131}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 				if templ_7745c5c3_Err != nil {
@@ -909,7 +909,7 @@ func versionTable(p PackagePage) templ.Component {
 			return nil
 		})
 		templ_7745c5c3_Err = layout.WideTable("", "version-table", "Compare|hidden", "Version", "Release", "Reports|num", "Seen", "Rate|num",
-			"95 % interval|num", "To scale", "Compared with previous", "New|num|Problems that no earlier version had",
+			"95% interval|num", "To scale", "Compared with previous", "New|num|Problems that no earlier version had",
 			"Gone|num|Problems of the previous version that no version from this one on has", "Gate|hidden").Render(templ.WithChildren(ctx, templ_7745c5c3_Var28), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -1092,9 +1092,9 @@ func intervalBar(r stats.MachineRate, scale float64) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var50 string
-		templ_7745c5c3_Var50, templ_7745c5c3_Err = templ.JoinStringErrs(digits(r.Per1000) + " reports per 1,000 machines a day, 95 % interval " + digits(r.Low) + " to " + digits(r.High))
+		templ_7745c5c3_Var50, templ_7745c5c3_Err = templ.JoinStringErrs(digits(r.Per1000) + " reports per 1,000 machines a day, 95% interval " + digits(r.Low) + " to " + digits(r.High))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/problems/packages.templ`, Line: 194, Col: 185}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/problems/packages.templ`, Line: 194, Col: 184}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var50))
 		if templ_7745c5c3_Err != nil {
@@ -1454,7 +1454,7 @@ func Release(p ReleasePage) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 122, "<p>Reports per 1,000 active machines a day, with the 95 % confidence interval.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 122, "<p>Reports per 1,000 active machines a day, with the 95% confidence interval.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1538,7 +1538,7 @@ func Release(p ReleasePage) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = layout.WideTable("", "", "Package", "Reports|num", "Problems|num", "Rate|num", "95 % interval|num", "To scale").Render(templ.WithChildren(ctx, templ_7745c5c3_Var66), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = layout.WideTable("", "", "Package", "Reports|num", "Problems|num", "Rate|num", "95% interval|num", "To scale").Render(templ.WithChildren(ctx, templ_7745c5c3_Var66), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -2162,7 +2162,7 @@ func gateResult(p GatePage, r stats.GateResult) templ.Component {
 		}
 		templ_7745c5c3_Err = layout.TableHead("Reports before and after|hidden", "Version", "Days (UTC)", "Machine-days|num",
 			"Reports|num|Reports of all versions of the package",
-			"Rate|num|Reports of all versions per 1,000 machine-days", "95 % interval|num",
+			"Rate|num|Reports of all versions per 1,000 machine-days", "95% interval|num",
 			"Of the version|num|Reports of the version itself",
 			"Machines|num|Distinct machines that reported the version itself in these days, by stored reports").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {

@@ -35,7 +35,7 @@ func TestChangesAreEvidence(t *testing.T) {
 				"sentence about a release":    week.ReleaseText(stats.Trend{Now: b}, "26.04", "24.04"),
 				"sentence about an equal age": stats.SameAgeText(a, b, 90, 28),
 			} {
-				text = strings.ReplaceAll(text, "95 % CI", "")
+				text = strings.ReplaceAll(text, "95% CI", "")
 				if strings.Contains(text, "%") && strings.Contains(text, "more than chance explains") != sure {
 					t.Errorf("%s, %d after %d: got %q; more than chance explains: %v", where, now, before, text, sure)
 				}

@@ -44,7 +44,7 @@ type ProblemPage struct {
 }
 
 // Draw renders a chart once for all pages that show it. The chart of a year is most of the size of
-// the page of a problem, and that of all releases would take 7 % of the processor time of a front page.
+// the page of a problem, and that of all releases would take 7% of the processor time of a front page.
 func Draw(ctx context.Context, chart templ.Component) (templ.Component, error) {
 	var b bytes.Buffer
 	if err := chart.Render(ctx, &b); err != nil {
