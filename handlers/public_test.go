@@ -53,7 +53,7 @@ func publicRequests(p *handlertest.Pages, ids []crash.BucketID, signatures []str
 	paths := []string{
 		"GET /login /login", "GET /login/code /login/code", "GET / /", "GET / /?period=year&sort=problem", "GET /api /api",
 		"GET /keys /keys",
-		"GET /theme /theme?theme=dark", "GET /unsubscribe/{token} /unsubscribe/x",
+		"GET /theme /theme?theme=dark", "GET /columns /columns?column=first", "GET /unsubscribe/{token} /unsubscribe/x",
 		"GET /login/openid/return /login/openid/return?state=x", "GET /login/oidc/return /login/oidc/return?state=x",
 		"GET /search /search?q=tide",
 		"GET /search /search?q=wend", "GET /search /search?q=quay", "GET /search /search?q=-title:wend",

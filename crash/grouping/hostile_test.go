@@ -123,7 +123,7 @@ func readOnArrival(t *testing.T, what string, fields crash.Fields) {
 	if n := utf8.RuneCountInString(grouping.SignatureOf(fields).Signature); n > crash.MaxSignature {
 		t.Errorf("%s: got a signature of %d code points", what, n)
 	}
-	if s := grouping.SummaryOf(fields); utf8.RuneCountInString(s.Title) > 1000 {
+	if s := summaryOf(fields); utf8.RuneCountInString(s.Title) > 1000 {
 		t.Errorf("%s: got a title of %d bytes", what, len(s.Title))
 	}
 	crash.OccurredAt(fields["Date"])
@@ -229,7 +229,7 @@ func readBounded(t *testing.T, name string, fields crash.Fields) {
 			t.Errorf("%s: got the frame %.200q", name, f.Text)
 		}
 	}
-	if title := grouping.SummaryOf(fields).Title; utf8.RuneCountInString(title) > 1000 {
+	if title := summaryOf(fields).Title; utf8.RuneCountInString(title) > 1000 {
 		t.Errorf("%s: got a title of %d bytes", name, len(title))
 	}
 }

@@ -333,8 +333,8 @@ func checkText(t *testing.T, what, got string, want *string, note string) {
 	}
 }
 
-// TestTitles checks that reports without apport's title get ours, and that apport's title stays,
-// except for an oops's time stamp.
+// TestTitles checks that panics and reports without apport's title get ours, and that apport's other titles
+// stay, except for an oops's time stamp.
 func TestTitles(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -343,11 +343,12 @@ func TestTitles(t *testing.T) {
 	}{
 		"java": {crashtest.Java(), "chartroom crashed with java.lang.IllegalStateException in chartroom.Store.open()"},
 		"go":   {crashtest.GoPanic(), "keeld panicked: index out of range [N] with length N in main.load()"},
-		"rust": {crashtest.RustPanic(crashtest.Without("StacktraceTop")), "rustle panicked in src/index.rs: called " +
-			"`Option::unwrap()` on a `None` value"},
-		"rust, title": {crashtest.RustPanic(), "rustle crashed with SIGABRT"},
-		"compiler":    {crashtest.CompilerError(), "cc1plus: internal compiler error: in gimplify_expr, at gimplify.cc"},
-		"hang":        {crashtest.ThreadHang(), "lumen-shell did not answer in lumen_wait_reply()"},
+		"rust": {crashtest.RustPanic(crashtest.Without("StacktraceTop")), "rustle panicked: called " +
+			"`Option::unwrap()` on a `None` value in rustle::index::load()"},
+		"rust, stack": {crashtest.RustPanic(), "rustle panicked: called `Option::unwrap()` on a `None` value in " +
+			"rustle::index::load()"},
+		"compiler": {crashtest.CompilerError(), "cc1plus: internal compiler error: in gimplify_expr, at gimplify.cc"},
+		"hang":     {crashtest.ThreadHang(), "lumen-shell did not answer in lumen_wait_reply()"},
 		"snap": {crashtest.Snap(),
 			`snap reef: cannot perform the following tasks: - Mount snap "reef" (N) ([start snap-reef-N.mount] failed with exit status 1)`},
 		"recoverable": {crashtest.BareRecoverable(), "reefd: The index in /home/USER/.cache/reef was damaged (N entries) " +
@@ -368,13 +369,16 @@ func TestTitles(t *testing.T) {
 		"nothing":                {crashtest.Ungroupable(), ""},
 		"nothing but lines":      {crashtest.Java(crashtest.Set("StackTrace", "\n:::\n")), ""},
 	} {
-		checktest.Equal(t, name, grouping.SummaryOf(c.report.Fields()).Title, c.want)
+		checktest.Equal(t, name, summaryOf(c.report.Fields()).Title, c.want)
 	}
 }
 
+// summaryOf returns the summary of a report that is grouped as usual.
+func summaryOf(f crash.Fields) crash.Summary { return grouping.SummaryOf(f, grouping.SignatureOf(f)) }
+
 func TestSummaryOf(t *testing.T) {
 	t.Parallel()
-	got := grouping.SummaryOf(crash.Fields{
+	got := summaryOf(crash.Fields{
 		"ProblemType": "Crash", "ExecutablePath": "/usr/bin/tidewatch", "Package": "tidewatch 1.4.9-2 [modified: " +
 			"usr/bin/x] [origin: LP-PPA-x]",
 		"SourcePackage": "tide", "DistroRelease": "Ubuntu 24.04", "Architecture": "amd64", "PackageArchitecture": "all",
@@ -389,13 +393,13 @@ func TestSummaryOf(t *testing.T) {
 		AddressSignature:    "/usr/bin/tidewatch:11:x+1", Proposed: true,
 	}
 	checktest.Diff(t, "summary", got, want)
-	checktest.Diff(t, "summary of an empty report", grouping.SummaryOf(nil), crash.Summary{})
+	checktest.Diff(t, "summary of an empty report", summaryOf(nil), crash.Summary{})
 }
 
 func TestSummaryFields(t *testing.T) {
 	t.Parallel()
 	of := func(name, value string) crash.Summary {
-		return grouping.SummaryOf(crash.Fields{"Architecture": "arm64", name: value})
+		return summaryOf(crash.Fields{"Architecture": "arm64", name: value})
 	}
 	for text, want := range map[string][2]string{
 		"":                      {"", ""},
@@ -432,7 +436,7 @@ func TestSummaryFields(t *testing.T) {
 func TestSummaryIsBounded(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("ż", 1<<18)
-	s := grouping.SummaryOf(crash.Fields{
+	s := summaryOf(crash.Fields{
 		"ProblemType": long, "Title": long, "ExecutablePath": "/" + long, "Package": long + " " + long, "SourcePackage": long,
 		"DistroRelease": long, "Architecture": long, "PackageArchitecture": long, "StacktraceAddressSignature": long,
 		"Tags": long,

@@ -205,19 +205,15 @@ func oopsTitle(f crash.Fields) string {
 // ownTitle returns a title for a report that one of our own rules groups, made of the parts of its
 // signature: "chartroom crashed with java.io.FileNotFoundException in chartroom.Store.open()". It
 // returns "" for other reports.
-func ownTitle(f crash.Fields) string {
-	g := SignatureOf(f)
+func ownTitle(f crash.Fields, g crash.Grouping) string {
 	program := subject(f)
 	base := program[strings.LastIndexByte(program, '/')+1:]
-	rest := strings.TrimPrefix(g.Signature, program+":")
-	parts := signatureParts(rest)
+	parts := signatureParts(strings.TrimPrefix(g.Signature, program+":"))
 	if len(parts) == 0 {
 		return ""
 	}
 	last := parts[len(parts)-1]
 	switch g.Rule {
-	case crash.RuleJava:
-		return base + " crashed with " + parts[0] + inFunction(parts[1:])
 	case crash.RulePython:
 		switch {
 		case len(parts) > 1 && strings.HasSuffix(parts[0], "ExceptionGroup"):
@@ -226,10 +222,6 @@ func ownTitle(f crash.Fields) string {
 			return base + " crashed with " + parts[0] + inFunction([]string{last})
 		}
 		return base + " crashed with " + parts[0]
-	case crash.RuleGoPanic:
-		return base + " panicked" + goTitle(parts)
-	case crash.RuleRustPanic:
-		return base + " panicked in " + strings.Join(parts[1:min(3, len(parts))], ": ")
 	case crash.RuleCompiler:
 		return base + ": " + strings.Join(parts[:min(2, len(parts))], ": ")
 	case crash.RuleStackNames, crash.RuleStackPartial, crash.RuleHang:
@@ -246,6 +238,44 @@ func ownTitle(f crash.Fields) string {
 	default: // apport's rules, which have their own titles, and rules without a title
 		return ""
 	}
+}
+
+// PanicTitle returns the title of a problem that an error of Go, Rust or Java caused, made of its signature:
+// "reefd panicked: index out of range in main.load()". It contains nothing that the signature does not, so visitors may
+// see it. For other rules it returns "".
+func PanicTitle(rule crash.GroupingRule, signature string) string {
+	program, rest, _ := strings.Cut(signature, ":")
+	base := program[strings.LastIndexByte(program, '/')+1:]
+	parts := signatureParts(rest)
+	if len(parts) == 0 {
+		return ""
+	}
+	switch rule {
+	case crash.RuleJava:
+		return base + " crashed with " + parts[0] + inFunction(parts[1:])
+	case crash.RuleGoPanic:
+		return base + " panicked" + goTitle(parts)
+	case crash.RuleRustPanic:
+		return base + " panicked" + rustTitle(parts)
+	default:
+		return ""
+	}
+}
+
+// rustTitle returns the title of a panic: the message, if there is one, and the function, else the file.
+func rustTitle(parts []string) string {
+	const place, message, function = 1, 2, 3
+	title := ""
+	if len(parts) > message && parts[message] != "" {
+		title = ": " + parts[message]
+	}
+	if len(parts) > function {
+		return title + inFunction(parts[function:])
+	}
+	if len(parts) > place {
+		title += " in " + parts[place]
+	}
+	return title
 }
 
 // inFunction returns " in f()" for the first of the functions, or " in f" for code outside
@@ -323,12 +353,12 @@ const (
 	maxWords      = 8192 // of a field that is split into words
 )
 
-// SummaryOf returns the summary of a report. Package is the first word of the field Package, and
+// SummaryOf returns the summary of a report that was grouped so. Package is the first word of the field Package, and
 // Version the second, unless that is "(not installed)"; further words ([modified: …], [origin: …])
 // are ignored. The package architecture "all" becomes the machine's, and "unknown" becomes empty.
-// Title is apport's standard title, else the report's own, else one made by our grouping rules. All
-// texts are truncated.
-func SummaryOf(f crash.Fields) crash.Summary {
+// Title is that of a panic ([PanicTitle]), else apport's standard title, else the report's own, else one made by our
+// grouping rules. All texts are truncated.
+func SummaryOf(f crash.Fields, g crash.Grouping) crash.Summary {
 	name, version := "", ""
 	if w := splitWords(f["Package"]); len(w) > 0 {
 		name = w[0]
@@ -344,7 +374,10 @@ func SummaryOf(f crash.Fields) crash.Summary {
 	case "unknown":
 		of = ""
 	}
-	title := StandardTitle(f)
+	title := PanicTitle(g.Rule, g.Signature) // apport's would name the function that ends the program
+	if title == "" {
+		title = StandardTitle(f)
+	}
 	if _, oops := f["OopsText"]; oops && f["ProblemType"] == "KernelOops" {
 		title = withoutStamp(title) // time stamps would make each title unique
 	}
@@ -352,7 +385,7 @@ func SummaryOf(f crash.Fields) crash.Summary {
 		title = f["Title"]
 	}
 	if title == "" {
-		title = ownTitle(f)
+		title = ownTitle(f, g)
 	}
 	return crash.Summary{
 		ProblemType:         shortText(f["ProblemType"]),

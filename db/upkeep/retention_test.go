@@ -71,7 +71,7 @@ func TestExpireKeepsGrouping(t *testing.T) {
 			r["JournalErrors"], r["ProcEnviron"] = "private 1", "private 2"
 			before := r.Fields()
 			want := grouping.SignatureOf(before)
-			rest, removed := upkeep.Expire(table, before, grouping.SummaryOf(before).AddressSignature)
+			rest, removed := upkeep.Expire(table, before, grouping.AddressSignature(before))
 			if got := grouping.SignatureOf(rest); got.Signature != want.Signature || got.Rule != want.Rule {
 				t.Errorf("got %q by %q, want %q by %q", got.Signature, got.Rule, want.Signature, want.Rule)
 			}

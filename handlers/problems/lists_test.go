@@ -715,7 +715,7 @@ func TestMachineCountsOnce(t *testing.T) {
 	front.WantText(".trend", "Machines sent 3.67 reports a day each this week") // 11 reports from 6 machines, at noon
 	page := p.As(t, crash.RoleViewer).Get(handlertest.BucketOf(t, crashtest.Native()).Path()).Want(http.StatusOK)
 	page.WantText(".figures", "of machines with 24.04 or 22.04, active in 90 days 83%") // 5 of 6
-	page.WantText(".figures", "3,333")                                                   // 10 reports on 3 machine-days
+	page.WantText(".figures", "3,333")                                                  // 10 reports on 3 machine-days
 	other := p.As(t, crash.RoleViewer).Get(handlertest.BucketOf(t, crashtest.Python()).Path()).Want(http.StatusOK)
 	other.WantText(".figures", "of machines with 24.04, active in 90 days 17%")
 }

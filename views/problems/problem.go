@@ -64,9 +64,11 @@ func (d drawn) Render(_ context.Context, w io.Writer) error {
 
 func (p ProblemPage) heading() string { return heading(p.Bucket) }
 
-// heading returns the name of the problem, else the title of the newest report, else its signature.
+// heading returns the name of the problem, else the title that its signature gives, else that of the newest report,
+// else its signature.
 func heading(b crash.Bucket) string {
-	return crash.OneLine(cmp.Or(b.Name, b.Title, layout.ReadSignature(b).String()))
+	return crash.OneLine(cmp.Or(b.Name, grouping.PanicTitle(b.Rule, b.Signature), b.Title,
+		layout.ReadSignature(b).String()))
 }
 
 // DocumentTitle returns the title for tabs and bookmarks: "tidewatch crashed with SIGSEGV in
