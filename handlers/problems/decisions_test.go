@@ -28,7 +28,7 @@ func TestMergeOnPages(t *testing.T) {
 	c := site.As(t, crash.RoleTriager)
 
 	// On the page of one problem, the other can be named by address, id, signature or bug.
-	c.Get(once.ID.Path()).WantText(".decision-actions", "Merge…")
+	c.Get(once.ID.Path()).WantText(".manual-actions .drop-panel", "Merge…")
 	find := once.ID.Path() + "/merge"
 	c.Get(find).Want(http.StatusOK).WantText("h1", "Merge with which problem?")
 	look := view.MergeURL([]crash.BucketID{once.ID, often.ID})
@@ -192,7 +192,8 @@ func TestDecideInBrowser(t *testing.T) {
 	site.Save(t, crashtest.Native(crashtest.Process(50), crashtest.Set("Architecture", "arm64")))
 	ctx := handlertest.StartBrowser(t)
 	site.SignInBrowser(ctx, t, crash.RoleTriager)
-	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+once.ID.Path()), handlertest.Click(".decision-actions a"),
+	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+once.ID.Path()), handlertest.Click(".manual-actions summary"),
+		handlertest.Click(`.manual-actions a[href$="/merge"]`),
 		handlertest.WaitVisible("#with"))
 	handlertest.Do(ctx, t, handlertest.Type("#with", site.URL+often.ID.Path()+"\r"),
 		handlertest.WaitVisible("table.merge-sides"))
@@ -205,13 +206,15 @@ func TestDecideInBrowser(t *testing.T) {
 		t.Fatalf("merged: got %s, want %s", got.ID, often.ID)
 	}
 
-	handlertest.Do(ctx, t, handlertest.Click(".decision-actions a:nth-of-type(3)"), handlertest.WaitVisible("#name"),
+	handlertest.Do(ctx, t, handlertest.Click(".manual-actions summary"),
+		handlertest.Click(`.manual-actions a[href$="/rename"]`), handlertest.WaitVisible("#name"),
 		handlertest.Type("#name", "The row parser\r"), handlertest.WaitVisible(".flash-done form button"))
 	if got := handlertest.Eval[string](ctx, t, `document.querySelector("h1").textContent`); got != "The row parser" {
 		t.Errorf("named: got %q", got)
 	}
 
-	handlertest.Do(ctx, t, handlertest.Click(".decision-actions a:nth-of-type(2)"),
+	handlertest.Do(ctx, t, handlertest.Click(".manual-actions summary"),
+		handlertest.Click(`.manual-actions a[href$="/split"]`),
 		handlertest.WaitVisible(".term select"))
 	handlertest.Eval[bool](ctx, t,
 		`document.querySelector(".term select").value = "architecture";

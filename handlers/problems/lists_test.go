@@ -541,7 +541,7 @@ func TestFacets(t *testing.T) {
 		t.Errorf("link of a value: got %q, want %q", link, want)
 	}
 	chosen := c.Get(link).Want(http.StatusOK).WantText(".facet-table .current", "7.0-generic").
-		WantText("#report-section .section-head", "2 reports with Kernel “7.0-generic” among the newest 7. All reports")
+		WantText("#report-section details > p", "2 reports with Kernel “7.0-generic” among the newest 7. All reports")
 	part := c.PartFor(link, "section#report-section").Want(http.StatusOK).WantNone("h1").
 		WantText("#facets .current", "7.0-generic")
 	for what, a := range map[string]*handlertest.Answer{"page": chosen, "part": part} {

@@ -47,7 +47,7 @@ func TestShowProblem(t *testing.T) {
 		checktest.Equal(t, "bars", a.HTML().Find(".chart-plot rect").Length(), 2)
 		if role == crash.RoleNone {
 			handlertest.WantNothingPrivate(t, a)
-			a.WantText(".stack", "Sign in to see the stack").WantText(".reports", "Sign in to see the reports")
+			a.WantText(".stack", "Sign in to see all, with files and lines").WantText(".reports", "Sign in to see the reports")
 			checktest.Equal(t, "sign-in link", a.Attr(".stack a", "href"), "/login?next=%2Fproblem%2F"+id.String())
 			continue
 		}

@@ -573,12 +573,15 @@ func (m Impact) trend() string {
 	return change(stats.NewMachineRate(m.Week, 6+m.Today).Times(stats.NewMachineRate(m.WeekBefore, 7)))
 }
 
+// noClearChange says that chance explains a change.
+const noClearChange = "no clear change"
+
 // change returns the change of a rate: "+12%", or that it is within normal variation.
 func change(r stats.RateRatio) string {
 	if r.Worse() || r.Better() {
 		return signedPercent(100 * (r.Ratio - 1))
 	}
-	return "no clear change"
+	return noClearChange
 }
 
 func (m Impact) trendMeans() string {

@@ -32,7 +32,7 @@ type DecisionsView struct {
 }
 
 func (v DecisionsView) shown() bool {
-	return v.MayDecide || len(v.Decisions)+len(v.Triage) > 0 || v.Bucket.Members > 1
+	return len(v.Decisions)+len(v.Triage) > 0 || v.Bucket.Members > 1
 }
 
 func (v DecisionsView) path(what string) string { return v.Bucket.ID.Path() + "/" + what }

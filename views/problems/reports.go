@@ -170,6 +170,11 @@ func (c ReportChoice) all() ReportChoice {
 	return c
 }
 
+// narrowed reports whether the choice leaves out reports, or has columns of its own.
+func (c ReportChoice) narrowed() bool {
+	return c.ByValue || c.Columns != nil || len(FilterQuery(c.Filter)) > 0
+}
+
 // withoutColumns returns the choice with the columns in which the reports differ.
 func (c ReportChoice) withoutColumns() ReportChoice {
 	c.Columns = nil

@@ -49,7 +49,7 @@ func TestEmptyStack(t *testing.T) {
 		"Reports of this problem are no longer stored.": {Shell: signedIn},
 		"The reports of this problem have no stack, traceback or other readable text.": {Shell: signedIn,
 			Stack: problems.NewStack(crash.StoredReport{})},
-		"Sign in to see the stack.": {
+		"Sign in to see all, with files and lines.": {
 			Shell: layout.Shell{Path: "/problem/x"}},
 	} {
 		doc := parse(t, render(t, problems.Problem(page)))
