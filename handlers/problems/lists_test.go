@@ -485,6 +485,11 @@ func TestListInBrowser(t *testing.T) {
 	if got := handlertest.Eval[string](ctx, t, `location.search`); !strings.Contains(got, b.ID.String()) {
 		t.Errorf("got %s, want the page that links a bug to %s", got, b.ID)
 	}
+	// On the page of a problem, the same keys go through the list.
+	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+"/?period=year"), handlertest.WaitVisible("table.problems"),
+		handlertest.Press("j"), handlertest.WaitVisible("tr.current"), handlertest.Press("o"),
+		handlertest.WaitVisible(".pager a[rel=next]"), handlertest.Press("j"),
+		handlertest.WaitVisible(".pager a[rel=prev]"), handlertest.Press("k"), handlertest.WaitAbsent(".pager a[rel=prev]"))
 }
 
 // facetSite returns a site with a problem of seven reports with three kernels, and with four reports

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -466,6 +467,13 @@ func TestMuteInBrowser(t *testing.T) {
 	if !handlertest.Eval[bool](ctx, t, `window.stays === true`) {
 		t.Error("the page was reloaded, want it to stay")
 	}
+	lines := func(n int) chromedp.Action[chromedp.Void] {
+		return handlertest.Until(`document.querySelectorAll("#manual .manual-line").length === ` + strconv.Itoa(n))
+	}
+	handlertest.Do(ctx, t, handlertest.Press("u"), lines(1), handlertest.Press("w"),
+		handlertest.WaitVisible("#dialog button.primary"), handlertest.Press("\r"), handlertest.WaitAbsent("#dialog[open]"),
+		lines(2), handlertest.WaitVisible("#flash form button"), handlertest.Press("u"), lines(1),
+		handlertest.Press("n"), handlertest.WaitVisible("#new-note:focus"))
 	unmute(b.ID)
 
 	// In a list: m and Enter mute the current row, which stays but is marked.

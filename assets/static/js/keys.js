@@ -1,6 +1,7 @@
-// Handles keys: / goes to the search, j and k to the next and previous row, o opens the row, c opens the review of its bug,
-// C (with Shift) creates the bug, l links one, a assigns the problem, m mutes it, f marks it as fixed, e embargoes it, x selects the row,
-// ? lists the keys. They do nothing while a person types, or with Ctrl, Alt or Meta.
+// Handles keys: / goes to the search, j and k to the next and previous row, or problem of the list, o opens the row, c opens
+// the review of its bug, C (with Shift) creates the bug, l links one, a assigns the problem, m mutes it, w won't fix it, f marks
+// it as fixed, e embargoes it, n begins a note, u undoes the last action, x selects the row, ? lists the keys. They do nothing
+// while a person types, or with Ctrl, Alt or Meta.
 (() => {
   "use strict";
 
@@ -13,8 +14,10 @@
 
   function move(step) {
     const all = rows();
-    if (all.length === 0) {
-      return false;
+    const neighbour = document.querySelector(`.page-head .pager a[rel=${step > 0 ? "next" : "prev"}]`);
+    if (neighbour || all.length === 0) {
+      neighbour?.click();
+      return neighbour !== null;
     }
     const at = current?.isConnected ? all.indexOf(current) : -1;
     const to = at < 0 ? (step > 0 ? 0 : all.length - 1) : Math.min(Math.max(at + step, 0), all.length - 1);
@@ -85,7 +88,24 @@
     return true;
   }
 
-  // decide mutes the selected rows or marks them as fixed, or else does so with the current one.
+  // note opens the form for a new note, with the cursor in its field.
+  function note() {
+    const form = document.querySelector("#notes details[data-focus]");
+    if (form?.open) {
+      form.querySelector("textarea").focus();
+    } else {
+      form?.querySelector("summary").click();
+    }
+    return form !== null;
+  }
+
+  function undo() {
+    const button = document.querySelector("#flash form button");
+    button?.click();
+    return button !== null;
+  }
+
+  // decide sets a manual status of the selected rows, or else of the current one.
   function decide(what) {
     const button = document.querySelector(`#bulk button[value=${what}]`);
     if (button && document.querySelector("td.select input:checked")) {
@@ -110,7 +130,10 @@
     l: () => press("a[href$='/link']") || pressBulk("link"),
     a: () => assign() || pressBulk("assign"),
     m: () => decide("mute"),
+    w: () => decide("wontfix"),
     f: () => decide("fixed"),
+    n: note,
+    u: undo,
     e: () => press("#manual a[href$='/embargo']"),
     x: () => press("td.select input[type=checkbox]"),
     "?": () => {
