@@ -330,7 +330,7 @@ func (s *Lists) exportBug(w http.ResponseWriter, r *http.Request, number int64, 
 var (
 	errNoCore        = crash.Errorf(crash.NotFound, "no_core", "No core dump of this report is kept on this machine.")
 	errCoreForbidden = crash.Errorf(crash.Forbidden, "core_forbidden",
-		"Core dumps hold the memory of programs: they need the role triager and the right to private data of the package. "+
+		"Core dumps need the role triager and the private right for the package. "+
 			"Somebody who is an administrator here can give them to you.")
 )
 

@@ -40,7 +40,7 @@ func TestMyPackages(t *testing.T) {
 	p.Several(2, crashtest.Python)
 	p.Several(9, crashtest.Unsymbolised)
 	ada := p.As(t, crash.RoleViewer)
-	ada.Get("/my").Want(http.StatusOK).WantText(".empty", "You’re not following anything yet.").WantNone(".mine")
+	ada.Get("/my").Want(http.StatusOK).WantText(".empty", "You follow nothing yet.").WantNone(".mine")
 
 	// Packages are followed from their page, with and without scripts.
 	ada.Get("/package/tidewatch").Want(http.StatusOK).WantText("#follow button", "Follow tidewatch")
@@ -297,7 +297,7 @@ func TestMine(t *testing.T) {
 	p.Several(2, crashtest.Python)
 	id := handlertest.BucketOf(t, crashtest.Native())
 	triager := p.As(t, crash.RoleTriager)
-	triager.Get("/my").WantText(".empty", "not following anything")
+	triager.Get("/my").WantText(".empty", "You follow nothing yet")
 	triager.Post(id.Path()+"/assign", url.Values{"do": {"me"}}).Want(http.StatusSeeOther)
 	page := triager.Get("/my").Want(http.StatusOK).WantText(".my-controls", "all that is assigned to you")
 	if got, want := groups(page), []string{"# 1 assigned to you", "tidewatch"}; !slices.Equal(got, want) {

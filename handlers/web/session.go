@@ -552,7 +552,7 @@ func (s *Kit) signInByProxy(r *http.Request) error {
 	}
 	if len(names) > 1 || len(groups) > 1 {
 		return crash.Errorf(crash.Invalid, "doubled_proxy_header",
-			"The proxy in front of this site sent the header that names you more than once, so nobody was signed in. "+
+			"You are not signed in: the proxy named the user twice. Ask an administrator. "+
 				"(Administrators: the proxy has to replace these headers of browsers, not to add its own.)")
 	}
 	in := crash.Identity{Source: crash.SourceProxy, Subject: strings.TrimSpace(names[0])}

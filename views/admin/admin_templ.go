@@ -175,7 +175,7 @@ func Access(p AccessPage) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<p class=\"prose\">People have the highest of the roles that an administrator and their groups give them. Groups are those of the last sign-in. triager and private can be limited to some packages; such people are viewers of all others. private is the right to read environment, command lines, logs, machines and, for triagers, core dumps, and to see embargoed problems.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<p class=\"prose\">People get the highest role that they or their groups have. Groups are read at each sign-in. The roles triager and private can be limited to packages. private shows environments, command lines, logs, machines and embargoed problems, and to triagers core dumps.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -211,7 +211,7 @@ func Access(p AccessPage) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "</strong> Before there was a right to private data, everyone with a role could read private data, and the upgrade did not change that. But nobody decided that these people may see embargoed problems. Confirm that they may, or remove the right.</p>")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "</strong> These people could read private data before there was a right to it. Confirm that they may also see embargoed problems, or remove the right.</p>")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}

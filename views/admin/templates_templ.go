@@ -47,7 +47,7 @@ func Templates(p TemplatesPage) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<p class=\"prose\">A template is the description of new bugs. mishap uses the most specific one: for the package and problem type, then for the package, the type, everything; otherwise the built-in template.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<p class=\"prose\">Templates are the descriptions of new bugs. The most specific one is used: for package and type, for the package, for the type, for everything.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -1018,7 +1018,7 @@ func Merge(p MergePage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.Embargoes {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 66, "<p><strong>One of these problems is embargoed. After the merge, everything is: only people with the private right for the package of the embargoed one will see it.</strong></p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 66, "<p><strong>One of these problems is embargoed, so the merged problem will be. Only people with the private right for its package will see it.</strong></p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -176,7 +176,7 @@ func My(p MyPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(p.Followed)+len(p.Groups) == 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<div class=\"empty\"><p>You’re not following anything yet. Problems of the packages that you follow will appear here: new ones since your last visit first, then regressions, then those without a bug.</p><p>Press Follow on the page of a package, or enter below what you want to follow.</p></div>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<div class=\"empty\"><p>You follow nothing yet. Problems of packages that you follow appear here: new ones first, then regressions, then those without a bug.</p><p>Press Follow on the page of a package, or enter below what you want to follow.</p></div>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -851,7 +851,7 @@ func followedTable(p MyPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 72, " <p class=\"hint\">A problem that you follow is new again when it is seen in a higher version or in another release, or when its state or its bug changes. A problem is new to a saved search once: when it matches for the first time.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 72, " <p class=\"hint\">A followed problem is marked again when its version, releases, state or bug changes. In a saved search, it is marked when it first matches.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -110,23 +110,20 @@ var kindTexts = map[crash.MarkKind]struct {
 	hint, lift string // of the form that sets the mark, and of the one that lifts it; TRACKER stands for its name
 }{
 	crash.MarkMuted: {one: "Mute this problem", verb: "Mute", word: "muted",
-		hint: "Lists hide a muted problem. It returns by itself, once, as soon as one of its conditions is met."},
+		hint: "Muting hides the problem from lists. It returns when any condition below is met."},
 	crash.MarkWontFix: {one: "Won’t fix this problem", verb: "Won’t fix", word: "won’t fix",
-		hint: "The problem stays in lists, with this mark. The status that mishap derives does not change."},
+		hint: "The problem stays in lists, marked as won’t fix."},
 	crash.MarkFixed: {one: "Fixed in a version", verb: "Mark", many: " as fixed", word: "marked fixed",
-		hint: "Enter the version that has the fix, for each release that has one. mishap says so if the problem is seen " +
-			"in that version or a later one."},
+		hint: "Enter the fixed version for each release. If the problem is seen in it or later, it becomes a regression."},
 	crash.MarkEmbargo: {one: "Embargo this problem", verb: "Embargo", word: "embargoed",
 		by: "Embargoed by ",
-		hint: "Use this for a suspected security issue. Everyone without the private right for the package sees nothing of " +
-			"an embargoed problem: no page, count, notice or search result. A bug created for it at TRACKER" +
-			" is private, and mishap adds nothing to its bugs.",
-		lift: "Everyone sees the problem again, with all its reports, notes and history. Its bugs at TRACKER" +
-			" do not change: to publish a private bug, change it there."},
+		hint: "For suspected security issues. Only people with the private right for the package see the problem, its " +
+			"counts and its notices. A bug created for it in TRACKER is private, and mishap adds nothing to its bugs.",
+		lift: "Everyone sees the problem again, with its reports, notes and history. Private bugs in TRACKER stay " +
+			"private until you change them there."},
 	crash.MarkHold: {one: "Hold this problem", verb: "Hold", word: "held", by: "Held by ",
-		hint: "While a problem is held, retention removes nothing of it: no reports, no private fields, no daily counts " +
-			"and no core dumps.",
-		lift: "Reports, private fields and core dumps that are too old will be removed within a day."},
+		hint: "Reports, private fields, daily counts and core dumps of a held problem are kept, however old they are.",
+		lift: "What is too old will be deleted within a day: reports, private fields and core dumps."},
 }
 
 func (p TriageForm) lifts() bool { return p.Kind.Restricts() && p.Replaces != nil }
