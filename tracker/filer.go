@@ -881,7 +881,7 @@ func (f *Filer) finish(ctx context.Context, result crash.FilingResult) error {
 			}
 			return nil
 		}
-		if crash.Sleep(f.ctx, pause) != nil {
+		if crash.Sleep(f.ctx, pause) != nil { //nolint:contextcheck // until the filer stops
 			return err
 		}
 	}

@@ -454,7 +454,8 @@ func killPostgreSQL(t *testing.T, dir string) {
 // at once, and bombs that decompress to many times as much. The settings allow bodies of 16 MiB.
 const memoryLimit = 512 << 20
 
-// TestMoreHostileLoadNeedsLittleMemory posts the worst bodies that the settings allow, many at once, to a separate server.
+// TestMoreHostileLoadNeedsLittleMemory posts the worst bodies that the settings allow, many at once, to a separate
+// server.
 // Some fields decompress to far more than the limit, others to just below it. Normal machines send reports at the
 // same time.
 func TestMoreHostileLoadNeedsLittleMemory(t *testing.T) {

@@ -195,8 +195,8 @@ func TestMoreRestoreRepeatsNothing(t *testing.T) {
 	}
 }
 
-// TestMoreRestoreOfEarlierState restores a backup of a database that another program had restored to an earlier time. The
-// comparison with the tracker reaches back to that time.
+// TestMoreRestoreOfEarlierState restores a backup of a database that another program had restored to an earlier time.
+// The comparison with the tracker reaches back to that time.
 func TestMoreRestoreOfEarlierState(t *testing.T) {
 	t.Parallel()
 	p := prepare(t)

@@ -118,7 +118,7 @@ func (p *program) serve(ctx context.Context, c config.Config, k kinds) (err erro
 	if i.cores, err = openCores(ctx, c); err != nil {
 		return err
 	}
-	if err := i.build(); err != nil {
+	if err := i.build(); err != nil { //nolint:contextcheck // jobs run until they are stopped
 		return err
 	}
 	if k.symbols {

@@ -53,9 +53,10 @@ func TestDecode(t *testing.T) {
 			[]byte("\x4f\x00\x00\x00\x02ProblemType\x00\x06\x00\x00\x00Crash\x00" +
 				"\x02Signal\x00\x03\x00\x00\x0011\x00\x02ExecutableTimestamp\x00\x0b\x00\x00\x001700000000" +
 				"\x00\x00"), crash.Fields{"ProblemType": "Crash", "Signal": "11", "ExecutableTimestamp": "1700000000"}},
-		"empty texts":        {doc(element("Tags", ""), element("separator", "")), crash.Fields{"Tags": ""}},
-		"a full separator":   {doc(element("separator", "x")), crash.Fields{"separator": "x"}},
-		"twice":              {doc(element("A", "1"), element("B", "2"), element("A", "3")), crash.Fields{"A": "3", "B": "2"}},
+		"empty texts":      {doc(element("Tags", ""), element("separator", "")), crash.Fields{"Tags": ""}},
+		"a full separator": {doc(element("separator", "x")), crash.Fields{"separator": "x"}},
+		"twice": {doc(element("A", "1"), element("B", "2"), element("A", "3")),
+			crash.Fields{"A": "3", "B": "2"}},
 		"a release":          {doc(element("DistroRelease", "Ubuntu 24.04")), crash.Fields{"DistroRelease": "Ubuntu 24.04"}},
 		"a number for one":   {doc(element("A", "1"), "\x10DistroRelease\x00\x07\x00\x00\x00"), crash.Fields{"A": "1"}},
 		"a list for one":     {doc("\x04DistroRelease\x00" + string(doc())), crash.Fields{}},

@@ -98,7 +98,7 @@ func (s *Exporter) Export(w http.ResponseWriter, r *http.Request, format, privat
 	}
 	ctx, cancel := LongContext(w, r)
 	defer cancel()
-	t, err := build(ctx)
+	t, err := build(ctx) //nolint:contextcheck // see LongContext
 	if err != nil {
 		return err
 	}

@@ -120,8 +120,9 @@ func (c *oidcClient) begin(ctx context.Context, state, nonce, verifier string, r
 // finish checks the answer of the provider, which the browser has brought as a query, and gets the person
 // from the provider. refresh is what begin got. Errors of kind Unauthenticated say why the answer is
 // refused; the provider may be Unavailable.
-func (c *oidcClient) finish(ctx context.Context, query url.Values, nonce, verifier string, refresh bool) (crash.Identity,
-	error) {
+func (c *oidcClient) finish(
+	ctx context.Context, query url.Values, nonce, verifier string, refresh bool,
+) (crash.Identity, error) {
 	p, err := c.discover(ctx)
 	if err != nil {
 		return crash.Identity{}, err

@@ -86,7 +86,9 @@ func (c *openIDClient) returnTo(state string) string {
 // finish checks the answer of the provider, which the browser has brought as the query of returnTo. It
 // returns the person with those of teams that the provider confirms. Errors of kind Unauthenticated say
 // why the answer is refused; the provider may be Unavailable.
-func (c *openIDClient) finish(ctx context.Context, query url.Values, state string, teams []string) (crash.Identity, error) {
+func (c *openIDClient) finish(
+	ctx context.Context, query url.Values, state string, teams []string,
+) (crash.Identity, error) {
 	answer, err := parseOpenID(query)
 	if err != nil {
 		return crash.Identity{}, err

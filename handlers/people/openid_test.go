@@ -45,7 +45,8 @@ func answer(t *testing.T, address, person string) *url.URL {
 	req := dbtest.Must(http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+u.Host+"/+openid/answer",
 		strings.NewReader(url.Values{"request": {u.RawQuery}, "person": {person}}.Encode())))(t)
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	res := dbtest.Must(stay.Do(req))(t)
+	res, err := stay.Do(req)
+	checktest.NoError(t, err)
 	defer func() { _ = res.Body.Close() }()
 	back, err := res.Location()
 	if err != nil {
@@ -59,7 +60,8 @@ func answer(t *testing.T, address, person string) *url.URL {
 func ask(t *testing.T, address string) {
 	t.Helper()
 	req := dbtest.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil))(t)
-	res := dbtest.Must(http.DefaultClient.Do(req))(t)
+	res, err := http.DefaultClient.Do(req)
+	checktest.NoError(t, err)
 	_ = res.Body.Close()
 	if res.StatusCode != http.StatusOK {
 		t.Fatalf("provider: status %d", res.StatusCode)
@@ -530,10 +532,9 @@ func TestPythonOpenID(t *testing.T) {
 			signIn := func(c *handlertest.Client) *url.URL {
 				t.Helper()
 				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, visit(t, c, startOpenID, "/my"), nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				back := dbtest.Must(http.DefaultTransport.RoundTrip(req))(t)
+				checktest.NoError(t, err)
+				back, err := http.DefaultTransport.RoundTrip(req)
+				checktest.NoError(t, err)
 				_ = back.Body.Close()
 				at, err := back.Location()
 				if err != nil {

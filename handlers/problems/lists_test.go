@@ -436,7 +436,7 @@ func TestListInBrowser(t *testing.T) {
 	// The chart unfolds, and a column appears, for good. A menu closes by Escape.
 	handlertest.Do(ctx, t, handlertest.Click(".rates-fold > summary"), handlertest.WaitVisible(".rate-plot"),
 		handlertest.Click(".drop:has(#save-search) summary"), handlertest.WaitVisible("#search-name"),
-		chromedp.KeyEvent(kb.Escape), handlertest.WaitAbsent(".drop[open]"),
+		handlertest.Press(kb.Escape), handlertest.WaitAbsent(".drop[open]"),
 		handlertest.Click(".drop:has([name=column]) summary"), handlertest.Click("[name=column][value=first]"),
 		handlertest.Click(".drop:has([name=column]) button"), handlertest.WaitVisible("th.first"),
 		handlertest.WaitVisible(".rates-fold[open] .rate-plot"))

@@ -576,7 +576,7 @@ func (p TraitsPage) nothing() string {
 	if p.TooFew {
 		return fmt.Sprintf("Too few reports to tell: %d of this problem, %d of others, one of each machine.", p.Here, p.There)
 	}
-	return fmt.Sprintf("Nothing stands out among the newest %s, compared with %s of the package’s other problems.", crash.Counted(int64(p.Here), "report", "reports"), crash.Count(int64(p.There)))
+	return fmt.Sprintf("Nothing stands out in the newest %s, compared with %s of the package’s other problems (one per machine).", crash.Counted(int64(p.Here), "report", "reports"), crash.Count(int64(p.There)))
 }
 
 func (p TraitsPage) facet(t stats.Trait) ReportChoice {
@@ -839,9 +839,9 @@ func TraitsPart(p TraitsPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var47 string
-			templ_7745c5c3_Var47, templ_7745c5c3_Err = templ.JoinStringErrs(fmt.Sprintf("More frequent than chance explains: the newest %s, compared with %s of the package’s other problems", crash.Counted(int64(p.Here), "report", "reports"), crash.Count(int64(p.There))))
+			templ_7745c5c3_Var47, templ_7745c5c3_Err = templ.JoinStringErrs(fmt.Sprintf("More frequent than chance explains in the newest %s, compared with %s of the package’s other problems (one per machine)", crash.Counted(int64(p.Here), "report", "reports"), crash.Count(int64(p.There))))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/problems/compare.templ`, Line: 165, Col: 217}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/problems/compare.templ`, Line: 165, Col: 237}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var47))
 			if templ_7745c5c3_Err != nil {
