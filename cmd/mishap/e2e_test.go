@@ -453,7 +453,7 @@ func TestBrowserBackAndForward(t *testing.T) {
 	b.until(`document.querySelector("#release").value === "Ubuntu 22.04"`)
 
 	b.open(id.Path())
-	b.do(handlertest.WaitVisible(".reports-table"))
+	b.do(handlertest.Click(".reports summary"), handlertest.WaitVisible(".reports-table"))
 	first := b.text(".reports-table tbody tr a")
 	b.do(handlertest.Click(`.reports a[href*="after="]`))
 	b.until(`location.search.includes("after=") && document.querySelector(".reports-table tbody tr a").innerText !== ` +

@@ -469,9 +469,10 @@ func (s *Kit) banner(r *http.Request) layout.Banner {
 const (
 	cookieTheme   = "theme"
 	cookieChart   = "chart"
+	cookieReports = "reports"
 	cookieColumns = "columns"
 
-	chartOpen     = "open"
+	foldOpen      = "open"
 	lookCookieAge = 365 * 24 * time.Hour
 )
 
@@ -485,8 +486,9 @@ func LookOf(r *http.Request) layout.Look {
 		return c.Value
 	}
 	look := layout.Look{
-		OpenChart: value(cookieChart) == chartOpen,
-		Columns:   layout.ChosenColumns(strings.Split(value(cookieColumns), ".")),
+		OpenChart:   value(cookieChart) == foldOpen,
+		OpenReports: value(cookieReports) == foldOpen,
+		Columns:     layout.ChosenColumns(strings.Split(value(cookieColumns), ".")),
 	}
 	switch theme := layout.Theme(value(cookieTheme)); theme {
 	case layout.ThemeLight, layout.ThemeDark:
@@ -496,13 +498,13 @@ func LookOf(r *http.Request) layout.Look {
 	return look
 }
 
-// lookCookies returns cookies from which LookOf reads the look.
+// lookCookies returns cookies from which LookOf reads the look, as far as visitors see it.
 func lookCookies(look layout.Look) []*http.Cookie {
 	cookies := []*http.Cookie{
 		{Name: cookieTheme, Value: string(look.Theme)}, {Name: cookieColumns, Value: look.Columns},
 	}
 	if look.OpenChart {
-		cookies = append(cookies, &http.Cookie{Name: cookieChart, Value: chartOpen})
+		cookies = append(cookies, &http.Cookie{Name: cookieChart, Value: foldOpen})
 	}
 	return cookies
 }

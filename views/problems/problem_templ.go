@@ -232,7 +232,7 @@ func Problem(p ProblemPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = reportSection(*p.Reports, p.Filter, p.Reports.First != "" || p.Reports.Choice.narrowed()).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = reportSection(*p.Reports, p.Filter, p.Shell.Look.OpenReports || p.Reports.First != "" || p.Reports.Choice.narrowed()).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

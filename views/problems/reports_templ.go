@@ -1095,7 +1095,7 @@ func reportSection(l ReportList, f ReportFilterForm, open bool) templ.Component 
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 94, "\" class=\"reports\" aria-labelledby=\"reports-title\"><details")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 94, "\" class=\"reports\" aria-labelledby=\"reports-title\"><details data-remember=\"reports\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -28,10 +28,14 @@
     }
   });
 
-  document.addEventListener("toggle", ({ target: fold }) => {
-    if (fold.matches("details[data-remember]")) {
-      remember(fold.dataset.remember, fold.open ? "open" : "");
+  document.addEventListener("click", (event) => {
+    const fold = event.target.closest?.("details[data-remember] > summary")?.parentElement;
+    if (fold) {
+      remember(fold.dataset.remember, fold.open ? "" : "open"); // it is about to change
     }
+  });
+
+  document.addEventListener("toggle", ({ target: fold }) => {
     if (fold.open && fold.matches("details[data-focus]")) {
       fold.querySelector("textarea, input:not([type=hidden], [type=checkbox])")?.focus();
     }
