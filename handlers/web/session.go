@@ -552,7 +552,7 @@ func (s *Kit) signInByProxy(r *http.Request) error {
 	}
 	if len(names) > 1 || len(groups) > 1 {
 		return crash.Errorf(crash.Invalid, "doubled_proxy_header",
-			"You are not signed in: the proxy named the user twice. Ask an administrator. "+
+			"You are not signed in: the proxy sent the header with your name more than once. "+
 				"(Administrators: the proxy has to replace these headers of browsers, not to add its own.)")
 	}
 	in := crash.Identity{Source: crash.SourceProxy, Subject: strings.TrimSpace(names[0])}
