@@ -262,10 +262,10 @@ func (h hostile) queries(page string, usual int, queries []string) {
 	}
 }
 
-// TestHostileAddresses puts hostile texts into every path and query parameter of every route.
+// TestMoreHostileAddresses puts hostile texts into every path and query parameter of every route.
 // Nothing may fail internally, and no invalid text may reach the database. Each path parameter of
 // each route gets an eighth of the texts. Eight successive routes, which mostly share code, get all.
-func TestHostileAddresses(t *testing.T) {
+func TestMoreHostileAddresses(t *testing.T) {
 	t.Parallel()
 	var log handlertest.SafeBuffer
 	site := handlertest.New(t, handlertest.Options{Disconnected: true, Log: slog.New(slog.NewTextHandler(&log, nil))})
