@@ -505,7 +505,7 @@ func (d *deciding) saveNames(ctx context.Context, id crash.OopsID, found crash.F
 	found, _ = d.store.privacy.DropSecrets(found)
 	r.fields = withNames(fields, found, r.address)
 	r.grouping = grouping.SignatureOf(r.fields)
-	args["body"], args["title"] = Compress(r.fields), grouping.SummaryOf(r.fields, r.grouping).Title
+	args["body"], args["title"] = Compress(r.fields), grouping.TitleOf(r.fields, r.grouping)
 	complete := grouping.HasEvidence(r.fields, r.grouping)
 	args["complete"], args["quality"] = complete, grouping.Quality(r.fields, complete)
 	_, err = d.Exec(ctx, sqlSaveNames, args)

@@ -219,7 +219,8 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("%q: got %q, want valid UTF-8 without NUL", name, value)
 			}
 		}
-		_ = grouping.SummaryOf(fields, grouping.SignatureOf(fields))
+		_ = grouping.SummaryOf(fields)
+		_ = grouping.TitleOf(fields, grouping.SignatureOf(fields))
 		_ = grouping.SignatureOf(fields)
 	})
 }
@@ -326,7 +327,8 @@ func checkSample(t *testing.T, s sample, name string, fields crash.Fields) {
 	if g.Signature != expected || g.Provisional != (s.Addresses != "" && s.Signature == "") {
 		t.Errorf("grouping: got %+v, want the signature %q", g, expected)
 	}
-	sum := grouping.SummaryOf(fields, grouping.SignatureOf(fields))
+	sum := grouping.SummaryOf(fields)
+	sum.Title = grouping.TitleOf(fields, grouping.SignatureOf(fields))
 	pkg := strings.Fields(s.Package)
 	got := []string{sum.ProblemType, string(sum.Release), sum.Architecture, sum.Package, sum.Version, sum.SourcePackage,
 		sum.Title, sum.AddressSignature}

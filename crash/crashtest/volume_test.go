@@ -27,7 +27,7 @@ func TestFleet(t *testing.T) {
 			t.Fatalf("report %d occurred at %v and arrived at %v, after one of %v", len(ids), occurred, r.Received(), last)
 		}
 		last = occurred
-		s := grouping.SummaryOf(r.Fields, grouping.SignatureOf(r.Fields))
+		s := grouping.SummaryOf(r.Fields)
 		if s.Package == "" || s.Version == "" || s.SourcePackage == "" || s.Architecture == "" ||
 			s.Release.EndOfLifeOn(now) || len(r.System) != 128 || r.System.IsTest() {
 			t.Fatalf("report %d is not complete: %+v, system %s", len(ids), s, r.System)

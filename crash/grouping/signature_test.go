@@ -373,8 +373,12 @@ func TestTitles(t *testing.T) {
 	}
 }
 
-// summaryOf returns the summary of a report that is grouped as usual.
-func summaryOf(f crash.Fields) crash.Summary { return grouping.SummaryOf(f, grouping.SignatureOf(f)) }
+// summaryOf returns the summary of a report that is grouped as usual, with its title.
+func summaryOf(f crash.Fields) crash.Summary {
+	s := grouping.SummaryOf(f)
+	s.Title = grouping.TitleOf(f, grouping.SignatureOf(f))
+	return s
+}
 
 func TestSummaryOf(t *testing.T) {
 	t.Parallel()

@@ -353,12 +353,11 @@ const (
 	maxWords      = 8192 // of a field that is split into words
 )
 
-// SummaryOf returns the summary of a report that was grouped so. Package is the first word of the field Package, and
+// SummaryOf returns the summary of a report, without its title. Package is the first word of the field Package, and
 // Version the second, unless that is "(not installed)"; further words ([modified: …], [origin: …])
 // are ignored. The package architecture "all" becomes the machine's, and "unknown" becomes empty.
-// Title is that of a panic ([PanicTitle]), else apport's standard title, else the report's own, else one made by our
-// grouping rules. All texts are truncated.
-func SummaryOf(f crash.Fields, g crash.Grouping) crash.Summary {
+// All texts are truncated.
+func SummaryOf(f crash.Fields) crash.Summary {
 	name, version := "", ""
 	if w := splitWords(f["Package"]); len(w) > 0 {
 		name = w[0]
@@ -374,6 +373,23 @@ func SummaryOf(f crash.Fields, g crash.Grouping) crash.Summary {
 	case "unknown":
 		of = ""
 	}
+	return crash.Summary{
+		ProblemType:         shortText(f["ProblemType"]),
+		Executable:          crash.Truncate(f["ExecutablePath"], maxExecutable),
+		Package:             crash.Truncate(name, maxName),
+		Version:             crash.Truncate(version, maxName),
+		SourcePackage:       crash.Truncate(pytext.FirstWord(f["SourcePackage"]), maxName),
+		Release:             releaseIn(f["DistroRelease"]),
+		Architecture:        machine,
+		PackageArchitecture: of,
+		AddressSignature:    crash.Truncate(AddressSignature(f), crash.MaxSignature),
+		Proposed:            slices.Contains(splitWords(f["Tags"]), "package-from-proposed"),
+	}
+}
+
+// TitleOf returns the title of a report that was grouped so: that of a panic ([PanicTitle]), else apport's standard
+// title, else the report's own, else one made by our grouping rules. It is truncated.
+func TitleOf(f crash.Fields, g crash.Grouping) string {
 	title := PanicTitle(g.Rule, g.Signature) // apport's would name the function that ends the program
 	if title == "" {
 		title = StandardTitle(f)
@@ -387,19 +403,7 @@ func SummaryOf(f crash.Fields, g crash.Grouping) crash.Summary {
 	if title == "" {
 		title = ownTitle(f, g)
 	}
-	return crash.Summary{
-		ProblemType:         shortText(f["ProblemType"]),
-		Title:               crash.Truncate(title, maxTitle),
-		Executable:          crash.Truncate(f["ExecutablePath"], maxExecutable),
-		Package:             crash.Truncate(name, maxName),
-		Version:             crash.Truncate(version, maxName),
-		SourcePackage:       crash.Truncate(pytext.FirstWord(f["SourcePackage"]), maxName),
-		Release:             releaseIn(f["DistroRelease"]),
-		Architecture:        machine,
-		PackageArchitecture: of,
-		AddressSignature:    crash.Truncate(AddressSignature(f), crash.MaxSignature),
-		Proposed:            slices.Contains(splitWords(f["Tags"]), "package-from-proposed"),
-	}
+	return crash.Truncate(title, maxTitle)
 }
 
 // releaseIn returns the release that a field names, or "" if the text is too long or not printable.

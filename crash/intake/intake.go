@@ -88,12 +88,10 @@ func (in *Intake) Examine(report crash.Report) (crash.Record, error) {
 	// when it is sent again: it must not depend on the configuration.
 	sent := report.Fields
 	report.Fields, _ = in.config.Privacy.DropSecrets(sent)
-	group := grouping.SignatureOf(report.Fields)
 	rec := crash.Record{
-		Report:   report,
-		Summary:  grouping.SummaryOf(report.Fields, group),
-		Grouping: group,
-		Counted:  !report.System.IsTest(),
+		Report:  report,
+		Summary: grouping.SummaryOf(report.Fields),
+		Counted: !report.System.IsTest(),
 	}
 	if occurred, ok := crash.OccurredAt(report.Fields["Date"]); ok {
 		rec.Occurred = occurred
@@ -102,6 +100,8 @@ func (in *Intake) Examine(report crash.Report) (crash.Record, error) {
 	if err := refuse(rec, in.config.Releases); err != nil {
 		return crash.Record{}, err
 	}
+	rec.Grouping = grouping.SignatureOf(report.Fields)
+	rec.Title = grouping.TitleOf(report.Fields, rec.Grouping)
 	rec.Complete = grouping.HasEvidence(report.Fields, rec.Grouping)
 	rec.Quality = grouping.Quality(report.Fields, rec.Complete)
 	rec.DuplicateKey, rec.FormerKey = crash.DuplicateKey(report.System, sent)

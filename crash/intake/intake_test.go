@@ -130,7 +130,7 @@ func TestSamples(t *testing.T) {
 		if rec.Grouping.Rule != want.rule || (rec.Grouping.Signature == "") != (rec.Grouping.Reason != "") {
 			t.Errorf("%s: got grouping %+v, want rule %q", name, rec.Grouping, want.rule)
 		}
-		checktest.Equal(t, fmt.Sprintf("%s: package", name), rec.Package+" "+rec.Version, want.pkg)
+		checktest.Equal(t, name+": package", rec.Package+" "+rec.Version, want.pkg)
 		if !rec.Day.Equal(want.day.Truncate(24*time.Hour)) || rec.ID.Received() != today {
 			t.Errorf("%s: got day %v, arrival %v; want %v, %v", name, rec.Day, rec.ID.Received(), want.day, today)
 		}
