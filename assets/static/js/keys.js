@@ -65,11 +65,11 @@
     return true;
   }
 
-  // assign opens the form that assigns the problem of the page, with the cursor in its field.
-  function assign() {
-    const form = document.getElementById("assign");
+  // unfold opens a form of the page (see data-focus in look.js), with the cursor in its field.
+  function unfold(selector) {
+    const form = document.querySelector(selector);
     if (form?.open) {
-      form.querySelector("input:not([type=hidden])")?.focus();
+      form.querySelector("textarea, input:not([type=hidden])")?.focus();
     } else {
       form?.querySelector("summary").click();
     }
@@ -86,17 +86,6 @@
     }
     (link ?? title).dispatchEvent(new CustomEvent("mishap:dialog", { bubbles: true, detail: path }));
     return true;
-  }
-
-  // note opens the form for a new note, with the cursor in its field.
-  function note() {
-    const form = document.querySelector("#notes details[data-focus]");
-    if (form?.open) {
-      form.querySelector("textarea").focus();
-    } else {
-      form?.querySelector("summary").click();
-    }
-    return form !== null;
   }
 
   function undo() {
@@ -128,11 +117,11 @@
     c: () => review() || press("a.review-link:not([hidden])"),
     "Shift+C": () => press("form.create-bug button, button[form=create-bug]"),
     l: () => press("a[href$='/link']") || pressBulk("link"),
-    a: () => assign() || pressBulk("assign"),
+    a: () => unfold("#assign") || pressBulk("assign"),
     m: () => decide("mute"),
     w: () => decide("wontfix"),
     f: () => decide("fixed"),
-    n: note,
+    n: () => unfold("#notes details[data-focus]"),
     u: undo,
     e: () => press("#manual a[href$='/embargo']"),
     x: () => press("td.select input[type=checkbox]"),
