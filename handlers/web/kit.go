@@ -498,7 +498,7 @@ func LookOf(r *http.Request) layout.Look {
 	return look
 }
 
-// lookCookies returns cookies from which LookOf reads the look, as far as visitors see it.
+// lookCookies returns cookies from which LookOf reads a look without OpenReports.
 func lookCookies(look layout.Look) []*http.Cookie {
 	cookies := []*http.Cookie{
 		{Name: cookieTheme, Value: string(look.Theme)}, {Name: cookieColumns, Value: look.Columns},

@@ -517,6 +517,7 @@ func (s *Kit) CachePage(
 		}
 		u := &url.URL{Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: query}
 		part, look, params := WantsPart(r), LookOf(r), chi.RouteContext(r.Context()).URLParams
+		look.OpenReports = false // visitors see no reports
 		key := fmt.Sprint(part, look) + u.RequestURI() + db.HiddenKey(r.Context())
 		page, err := cache.Get(s.pageCache, revision, key, func() (*cachedPage, error) { //nolint:contextcheck // see detached
 			ctx, cancel := detached(r.Context())
