@@ -357,11 +357,11 @@ func TestTheme(t *testing.T) {
 			c.Get("/theme?theme="+theme+"&next=%2Fsearch%3Fq%3Dtide").WantRedirect(http.StatusSeeOther, "/search?q=tide")
 			for range 2 { // the second one from the cache
 				page := c.Get("/").Want(http.StatusOK)
-				checktest.Equal(t, fmt.Sprintf("%s: theme", name), page.Attr("html", "data-theme"), theme)
+				checktest.Equal(t, name+": theme", page.Attr("html", "data-theme"), theme)
 				if got := page.Attr(`button[name=theme][aria-pressed="true"]`, "value"); got != theme {
 					t.Errorf("%s: got the button %q pressed, want %s", name, got, theme)
 				}
-				checktest.Equal(t, fmt.Sprintf("%s: scheme", name), page.Attr("meta[name=color-scheme]", "content"), theme)
+				checktest.Equal(t, name+": scheme", page.Attr("meta[name=color-scheme]", "content"), theme)
 			}
 		}
 		c.Get("/theme?theme=system").WantRedirect(http.StatusSeeOther, "/")
@@ -401,7 +401,7 @@ func TestDialogInBrowser(t *testing.T) {
 	} {
 		handlertest.Eval[bool](ctx, t, `document.querySelector("#status .`+tt.opener+`").focus() ?? true`)
 		handlertest.Do(ctx, t, handlertest.Press(tt.key), handlertest.WaitVisible(tt.inside))
-		checktest.Equal(t, fmt.Sprintf("%s: focus on", tt.key), focus(), tt.focus)
+		checktest.Equal(t, tt.key+": focus on", focus(), tt.focus)
 		if got := handlertest.Eval[bool](ctx, t, `document.getElementById("dialog").matches(":modal")`); !got {
 			t.Errorf("%s: got a dialog that is not modal", tt.key)
 		}

@@ -2,7 +2,6 @@ package handlers_test
 
 import (
 	"compress/gzip"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -444,7 +443,7 @@ func TestUnknownParameters(t *testing.T) {
 		if b := p.Visitor(t).Get(path).Want(http.StatusOK); b.Body != a.Body {
 			t.Errorf("%s: got a different page without cookies, want the same", path)
 		}
-		checktest.Equal(t, fmt.Sprintf("%s: cached pages after unknown parameters", path), cachedPages(t, p), pages)
+		checktest.Equal(t, path+": cached pages after unknown parameters", cachedPages(t, p), pages)
 	}
 	// Known parameters, and different spellings of the same values.
 	pages := cachedPages(t, p)

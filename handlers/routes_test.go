@@ -234,7 +234,7 @@ func TestBugOfProblem(t *testing.T) {
 	for path, selector := range map[string]string{"/": "tbody td.bug a", handlertest.BucketOf(t, report).
 		Path(): "#bugs a.bug-link"} {
 		a := c.Get(path).Want(http.StatusOK).WantText(selector, filed.Report)
-		checktest.Equal(t, fmt.Sprintf("%s: link to the bug", path), a.Attr(selector, "href"), filed.URL)
+		checktest.Equal(t, path+": link to the bug", a.Attr(selector, "href"), filed.URL)
 	}
 }
 

@@ -385,7 +385,7 @@ func TestReleaseFacts(t *testing.T) {
 		var rows []string
 		for _, r := range b.List(f, match, nil, 10).Rows {
 			first, last, release := r.First(), r.Last(), r.In(f.Release).First().Release
-			checktest.Equal(t, fmt.Sprintf("%s: row of", c.name), first.Release, release)
+			checktest.Equal(t, c.name+": row of", first.Release, release)
 			rows = append(rows, fmt.Sprintf("%d: %d %s – %d %s, %s %s", r.ID[19], first.At.Day(), first.Version,
 				last.At.Day(), last.Version, r.LowestVersion(), r.HighestVersion()))
 		}

@@ -35,7 +35,7 @@ func TestFacetValueIn(t *testing.T) {
 		if field == stats.FacetRelease || field == stats.FacetVersion || field == stats.FacetArchitecture {
 			continue
 		}
-		checktest.Equal(t, fmt.Sprintf("%s of a report without fields", field), field.ValueIn(summary, nil), "")
+		checktest.Equal(t, field+" of a report without fields", field.ValueIn(summary, nil), "")
 	}
 }
 

@@ -493,7 +493,7 @@ func TestSeenBefore(t *testing.T) {
 		entries := []crash.Mark{{Kind: crash.MarkFixed, At: at, Fixes: []crash.FixedIn{{Version: "1.4-2"}},
 			Before: before}}
 		m := stats.JudgeManual(entries, []crash.VersionSeen{c.seen}, at)
-		checktest.Equal(t, fmt.Sprintf("%s: reports since", name), m.Fixes[0].Again, c.again)
+		checktest.Equal(t, name+": reports since", m.Fixes[0].Again, c.again)
 	}
 }
 

@@ -417,7 +417,7 @@ func TestEmbargoedList(t *testing.T) {
 		t.Errorf("got %d times, want since when it is embargoed", got)
 	}
 	for path, want := range map[string]int{native.ID.Path(): 1, native.ID.Path() + "/embargo": 1, python.ID.Path(): 0} {
-		checktest.Equal(t, fmt.Sprintf("%s: links", path), page.HTML().Find(`main a[href="`+path+`"]`).Length(),
+		checktest.Equal(t, path+": links", page.HTML().Find(`main a[href="`+path+`"]`).Length(),
 			want)
 	}
 	for query, want := range map[string]*crash.Bucket{"is:embargoed": &native, "-is:embargoed": &python} {
@@ -429,7 +429,7 @@ func TestEmbargoedList(t *testing.T) {
 	viewer.Get("/embargoed").Want(http.StatusOK).WantText(".empty", "no embargoed problem")
 	for query, rows := range map[string]int{"is:embargoed": 0, "-is:embargoed": 1} {
 		got := viewer.Get(handlertest.SearchFor(query)).Want(http.StatusOK).HTML().Find("table.problems tbody tr").Length()
-		checktest.Equal(t, fmt.Sprintf("%s without the right: rows", query), got, rows)
+		checktest.Equal(t, query+" without the right: rows", got, rows)
 	}
 	site.Visitor(t).Get("/embargoed").WantRedirect(http.StatusSeeOther, "/login?next=%2Fembargoed")
 	admin.Get("/account").Want(http.StatusOK).WantText("main", "Embargoed problems")

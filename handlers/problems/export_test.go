@@ -422,7 +422,7 @@ func TestDownloadReport(t *testing.T) {
 			delete(want, "\n: z")
 			want["MishapLeftOut"] = "\n: z\n../x y"
 		}
-		checktest.Diff(t, fmt.Sprintf("%s: fields", name), got, want)
+		checktest.Diff(t, name+": fields", got, want)
 		var raw struct {
 			ID, URL, Machine, Problem, Rule string
 			Arrived, Occurred               string
@@ -436,7 +436,7 @@ func TestDownloadReport(t *testing.T) {
 		}
 		page := c.Get("/oops/" + id.String()).Want(http.StatusOK)
 		for i, ending := range []string{".json", ".crash"} {
-			checktest.Equal(t, fmt.Sprintf("%s: link", name), page.HTML().Find(".downloads a").Eq(i).AttrOr("href", ""),
+			checktest.Equal(t, name+": link", page.HTML().Find(".downloads a").Eq(i).AttrOr("href", ""),
 				"/oops/"+id.String()+ending)
 		}
 		c.Get("/oops/" + id.String() + ".xml").Want(http.StatusNotFound)

@@ -105,7 +105,7 @@ func TestListProblemsFilters(t *testing.T) {
 	c := p.Visitor(t)
 	for _, test := range tests {
 		a := c.Get("/?" + test.query).Want(http.StatusOK)
-		checktest.Diff(t, fmt.Sprintf("%s: reports by row", test.query), column(a, ".reports"), test.want)
+		checktest.Diff(t, test.query+": reports by row", column(a, ".reports"), test.want)
 	}
 	a := c.Get("/?release=Ubuntu+22.04&package=tidewatch&period=month").Want(http.StatusOK)
 	for selector, want := range map[string]string{
@@ -296,7 +296,7 @@ func TestListProblemsControls(t *testing.T) {
 			strings.HasPrefix(query, "period=week&shown=range") {
 			got, want = got[:2], want[:2] // the rest are equal
 		}
-		checktest.Diff(t, fmt.Sprintf("%s: reports by row", query), got, want)
+		checktest.Diff(t, query+": reports by row", got, want)
 	}
 	a := c.Get("/?pkg_arch=arm64&version=1.5-1&type=Crash&state=none&from=2026-05-01&new=1").Want(http.StatusOK)
 	for selector, want := range map[string]string{
@@ -550,7 +550,7 @@ func TestFacets(t *testing.T) {
 	part := c.PartFor(link, "section#report-section").Want(http.StatusOK).WantNone("h1").
 		WantText("#facets .current", "7.0-generic")
 	for what, a := range map[string]*handlertest.Answer{"page": chosen, "part": part} {
-		checktest.Equal(t, fmt.Sprintf("%s with a value: reports", what), reportRows(a), 2)
+		checktest.Equal(t, what+" with a value: reports", reportRows(a), 2)
 	}
 	c.PartFor(path+"?facet=kernel", "section#facets").Want(http.StatusOK).WantText("#facets", "6.8-generic").
 		WantNone("#report-section, h1")
@@ -765,7 +765,7 @@ func TestInventedReleases(t *testing.T) {
 		if options.Length() > 20 {
 			t.Errorf("%s: got %d options, want few", name, options.Length())
 		}
-		checktest.Equal(t, fmt.Sprintf("%s: first", name), options.Eq(1).AttrOr("value", ""), known)
+		checktest.Equal(t, name+": first", options.Eq(1).AttrOr("value", ""), known)
 	}
 	bucket := site.Save(t, crashtest.Native(crashtest.On("Ubuntu 24.04"), crashtest.At(time.Now())))
 	checktest.NoError(t, site.Store.WaitCounted(t.Context()))

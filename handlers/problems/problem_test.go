@@ -90,8 +90,8 @@ func TestShowProblemPagesOfReports(t *testing.T) {
 	checktest.Equal(t, "link without scripts", first.Attr("#reports .paging a", "href"), next+"#reports")
 	page, part := c.Get(next).Want(http.StatusOK), c.Part(next).Want(http.StatusOK)
 	for what, a := range map[string]*handlertest.Answer{"page": page, "part": part} {
-		checktest.Equal(t, fmt.Sprintf("%s: rows", what), a.HTML().Find("#reports tbody tr").Length(), 5)
-		checktest.Equal(t, fmt.Sprintf("%s: link to newer reports", what), a.Attr("#reports .paging a", "href"),
+		checktest.Equal(t, what+": rows", a.HTML().Find("#reports tbody tr").Length(), 5)
+		checktest.Equal(t, what+": link to newer reports", a.Attr("#reports .paging a", "href"),
 			id.Path()+"#reports")
 	}
 	page.WantText("h1", "tidewatch")
@@ -130,7 +130,7 @@ func TestShowOddProblems(t *testing.T) {
 		report := build()
 		a := c.Get(handlertest.BucketOf(t, report).Path()).Want(http.StatusOK)
 		handlertest.WantNoMarkup(t, a)
-		checktest.Equal(t, fmt.Sprintf("%s: signature on the page", name), a.HTML().Find(".grouping pre").Text(),
+		checktest.Equal(t, name+": signature on the page", a.HTML().Find(".grouping pre").Text(),
 			grouping.SignatureOf(report.Fields()).Signature)
 	}
 	p.Accept("deadbeef-1", crashtest.Native())

@@ -44,14 +44,14 @@ func TestSearch(t *testing.T) {
 		`release:"No such release"`:        {},
 	} {
 		page := visitor.Get(handlertest.SearchFor(text)).Want(http.StatusOK)
-		checktest.Equal(t, fmt.Sprintf("%s: rows", text), page.HTML().Find("table.problems tbody tr").Length(),
+		checktest.Equal(t, text+": rows", page.HTML().Find("table.problems tbody tr").Length(),
 			len(want))
 		for _, b := range want {
 			if page.HTML().Find(fmt.Sprintf(`table.problems a[href^="%s?via="]`, b.ID.Path())).Length() == 0 {
 				t.Errorf("%s: got no row for %s", text, b.ID)
 			}
 		}
-		checktest.Equal(t, fmt.Sprintf("%s: in the box", text), page.Attr("input[type=search]", "value"), text)
+		checktest.Equal(t, text+": in the box", page.Attr("input[type=search]", "value"), text)
 	}
 
 	// The same search as files and as a feed.
@@ -120,7 +120,7 @@ func TestSearch(t *testing.T) {
 		"of=version&package=tidewatch&version=1": "1.4.9-2", "of=version&package=none&version=1": "",
 	} {
 		offers := visitor.Part("/search/complete?" + params).Want(http.StatusOK)
-		checktest.Equal(t, fmt.Sprintf("%s: offered", params), offers.HTML().Find("option").AttrOr("value", ""), want)
+		checktest.Equal(t, params+": offered", offers.HTML().Find("option").AttrOr("value", ""), want)
 	}
 	visitor.Part("/search/complete?of=x").Want(http.StatusBadRequest)
 	offers := visitor.Part("/search/complete?" + url.Values{"q": {"is:filed package:tide"}}.Encode()).Want(http.StatusOK)
@@ -167,7 +167,7 @@ func TestSavedSearches(t *testing.T) {
 	}
 	want := func(who string, a *handlertest.Answer, searches ...string) {
 		t.Helper()
-		checktest.Diff(t, fmt.Sprintf("%s: saved searches", who), saved(a), searches, cmpopts.EquateEmpty())
+		checktest.Diff(t, who+": saved searches", saved(a), searches, cmpopts.EquateEmpty())
 	}
 	list := vera.Get("/?state=none&package=tidewatch&period=month&shown=month").Want(http.StatusOK)
 	checktest.Equal(t, "address to save", list.Attr("#save-search [name=path]", "value"), path)

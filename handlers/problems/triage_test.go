@@ -1,7 +1,6 @@
 package problems_test
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -559,7 +558,7 @@ func TestMutedInLists(t *testing.T) {
 			if has(a, muted) || !has(a, other) {
 				t.Errorf("%s: got the muted problem %v, the other one %v", page, has(a, muted), has(a, other))
 			}
-			checktest.Equal(t, fmt.Sprintf("%s: link", page), a.Attr(".hidden-muted a", "href"), show)
+			checktest.Equal(t, page+": link", a.Attr(".hidden-muted a", "href"), show)
 			if a := who.Get(show).Want(http.StatusOK).WantText(".bug-now[data-muted] .word", "muted"); !has(a, muted) {
 				t.Errorf("%s does not have the muted problem", show)
 			}
