@@ -39,11 +39,18 @@ func (n Names) Functions(text string) []string {
 		return nil
 	}
 	lower := ":" + strings.ToLower(text)
-	return n.withPrefix(text, func(p *Problem) []string {
+	return n.withPrefix(text, func(p *Problem) (found []string) {
 		if !strings.Contains(p.FoldedSignature(), lower) {
 			return nil
 		}
-		return strings.FieldsFunc(p.Signature, func(r rune) bool { return r == ':' })[1:]
+		_, functions, _ := strings.Cut(p.Signature, ":")
+		for functions != "" {
+			var f string
+			if f, functions = nextFunction(functions); strings.Trim(f, "0123456789") != "" { // not a signal
+				found = append(found, f)
+			}
+		}
+		return found
 	})
 }
 

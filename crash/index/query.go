@@ -552,8 +552,7 @@ func scanValue(text string, at int) (value string, length int, err *QueryError) 
 // Completion is a possible completion of a query.
 type Completion struct {
 	Text  string // the whole query, completed
-	Shown string // the part to show: "state:regression"
-	Means string // a short explanation; may be empty
+	Means string // a short explanation, which contains the query if Text does not begin with it; may be empty
 }
 
 // Known provides values for completions. Each function returns the values with a prefix, the most
@@ -565,9 +564,14 @@ type Known struct {
 	Versions func(begins, pkg string) []string
 }
 
-const maxCandidates = 10
+const (
+	maxCandidates = 10
+	maxPackages   = 4 // among the candidates for a word without a field; functions follow
+	minNameLength = 2 // bytes of a word for which Complete suggests packages and functions
+)
 
-// Complete returns candidates for the last word of a query.
+// Complete returns candidates for the last word of a query: fields, packages and functions, or the values of its
+// field.
 func Complete(text string, known Known) []Completion {
 	at := lastWord(text)
 	head, begun := text[:at], text[at:]
@@ -578,7 +582,7 @@ func Complete(text string, known Known) []Completion {
 	var found []Completion
 	offer := func(shown, means string) {
 		if len(found) < maxCandidates && shown != begun {
-			found = append(found, Completion{Text: head + sign + shown, Shown: sign + shown, Means: means})
+			found = append(found, Completion{Text: head + sign + shown, Means: means})
 		}
 	}
 	name, value, isField := strings.Cut(begun, ":")
@@ -587,6 +591,18 @@ func Complete(text string, known Known) []Completion {
 		for _, name := range fieldOrder {
 			if strings.HasPrefix(name, strings.ToLower(begun)) {
 				offer(name+":", fields[name].means)
+			}
+		}
+		named := func(name, field, kind string) {
+			offer(field+":"+quoted(name), head+sign+name+" ("+kind+")")
+		}
+		if len(begun) >= minNameLength {
+			packages := known.Packages(begun)
+			for _, name := range packages[:min(len(packages), maxPackages)] {
+				named(name, "package", "package")
+			}
+			for _, name := range known.Frames(begun) {
+				named(name, "frame", "function")
 			}
 		}
 		return found

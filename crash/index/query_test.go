@@ -231,6 +231,10 @@ func TestComplete(t *testing.T) {
 		"release:ubu":           `release:"Ubuntu 24.04"`,
 		"type:":                 "type:Crash",
 		"reports:":              "reports:>100",
+		"zs":                    "package:zsh",
+		"a -mes":                "a -package:mesa",
+		"zsh_m":                 "frame:zsh_main",
+		"m":                     "machines:",
 		`"package:zs`:           "",
 		"frame::x unknown:val":  "",
 	} {
@@ -245,6 +249,13 @@ func TestComplete(t *testing.T) {
 			t.Errorf("%q: got %v, want %q first", text, found, want)
 		}
 	}
+	got := index.Complete("is:new zs", known)
+	wantNames := []index.Completion{
+		{Text: "is:new package:zsh", Means: "is:new zsh (package)"},
+		{Text: "is:new package:zsh-common", Means: "is:new zsh-common (package)"},
+		{Text: "is:new frame:zsh_main", Means: "is:new zsh_main (function)"},
+	}
+	checktest.Diff(t, "names for a word", got, wantNames)
 	if got := index.Complete("", known); len(got) != 10 || got[0].Means == "" {
 		t.Errorf("empty query: got %v, want the first ten fields with explanations", got)
 	}
@@ -277,8 +288,9 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	p := problem(f, seenOn, nil)
+	none := func(string) []string { return nil }
 	f.Fuzz(func(t *testing.T, text string) {
-		index.Complete(text, index.Known{})
+		index.Complete(text, index.Known{Packages: none, Frames: none})
 		q, err := index.ParseQuery(text)
 		if err != nil {
 			e, ok := errors.AsType[*index.QueryError](err)

@@ -127,6 +127,9 @@ func TestSearch(t *testing.T) {
 	if got := offers.Attr("option", "value"); got != "is:filed package:tidewatch" {
 		t.Errorf("completion: got %q", got)
 	}
+	names := visitor.Part("/search/complete?" + url.Values{"q": {"is:filed tide"}}.Encode()).Want(http.StatusOK)
+	names.WantText(`option[value="is:filed package:tidewatch"]`, "is:filed tidewatch (package)").
+		WantText(`option[value="is:filed frame:tide_parse_row"]`, "is:filed tide_parse_row (function)")
 }
 
 // TestSearchKeys searches and moves through a list using only the keyboard.
