@@ -356,7 +356,7 @@ const (
 // HealthCheck is the result of one health check.
 type HealthCheck struct {
 	ID      string // in metrics and for programs: "counting"
-	Name    string // for people: "Counting"
+	Name    string // for people: "Report counts"
 	Problem string // one sentence that anyone may read; empty: healthy
 	Warning bool   // the problem is only a warning
 	Off     bool   // without a problem: it is turned off, as configured

@@ -585,7 +585,7 @@ func (f *failure) get() (since time.Time, err error) {
 func (s *Store) Health(ctx context.Context) []crash.HealthCheck {
 	database := crash.HealthCheck{ID: "database", Name: "Database",
 		Remedy: "start PostgreSQL, or correct database_url; the server's log says more"}
-	storing := crash.HealthCheck{ID: "storing", Name: "Storing", Remedy: "make space on the disk of the database"}
+	storing := crash.HealthCheck{ID: "storing", Name: "Report storage", Remedy: "make space on the disk of the database"}
 	if err := s.Ping(ctx); err != nil {
 		database.Problem, database.Detail = "The database cannot be reached.", err.Error()
 		if e, ok := errors.AsType[*crash.Error](err); ok && e.Code == errReplaced.Code {
@@ -601,7 +601,7 @@ func (s *Store) Health(ctx context.Context) []crash.HealthCheck {
 
 // health reports whether stored reports can be counted.
 func (c *counter) health() crash.HealthCheck {
-	h := crash.HealthCheck{ID: "counting", Name: "Counting",
+	h := crash.HealthCheck{ID: "counting", Name: "Report counts",
 		Remedy: "correct what the last error says; counting then continues by itself"}
 	c.mu.Lock()
 	reports, limit := c.reports, c.limit

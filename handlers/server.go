@@ -83,6 +83,11 @@ func New(d Deps) (*Server, error) {
 	if d.Health == nil {
 		d.Health = d.Store.Health
 	}
+	checks := func(ctx context.Context) []crash.HealthCheck {
+		ctx, cancel := context.WithTimeout(ctx, admin.HealthTimeout)
+		defer cancel()
+		return append(d.Health(ctx), vitals.Checks(ctx)...)
+	}
 	s := &Server{
 		web: kit, panel: panel,
 		api: api.New(api.Deps{
@@ -92,7 +97,7 @@ func New(d Deps) (*Server, error) {
 		bugs: bugs.New(kit, panel, exporter, bugs.Deps{Store: d.Store, Bugs: d.Bugs, Filer: d.Filer, Tracker: d.Tracker}),
 		admin: admin.New(kit, exporter, admin.Deps{
 			Store: d.Store, Bugs: d.Bugs, People: d.People, Problems: d.Problems, Decisions: d.Decisions, Symbols: d.Symbols,
-			Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials, Vitals: vitals, Health: d.Health, Write: d.WriteTokens,
+			Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials, Health: d.Health, Checks: checks, Write: d.WriteTokens,
 		}),
 		people: people.New(kit, people.Deps{Store: d.Store, People: d.People, Filer: d.Filer, Tracker: d.Tracker}),
 		events: events.New(kit, panel, exporter, events.Deps{

@@ -99,7 +99,7 @@ func judgeClock(v Facts) crash.HealthCheck {
 }
 
 func judgeFiling(v Facts) crash.HealthCheck {
-	c := crash.HealthCheck{ID: "filing", Name: "Filing bugs", Link: "/admin/filings"}
+	c := crash.HealthCheck{ID: "filing", Name: "Bug filing", Link: "/admin/filings"}
 	switch {
 	case !v.Restored.At.IsZero():
 		c.Problem = v.Restored.Problem().Message
@@ -115,7 +115,7 @@ func judgeFiling(v Facts) crash.HealthCheck {
 }
 
 func judgeTracker(v Facts) crash.HealthCheck {
-	c := crash.HealthCheck{ID: "tracker", Name: "Access to the tracker", Link: "/admin/tracker"}
+	c := crash.HealthCheck{ID: "tracker", Name: "Bug tracker", Link: "/admin/tracker"}
 	switch {
 	case v.Parked > 0:
 		c.Problem = crash.Counted(v.Parked, "filing waits", "filings wait") +
@@ -135,7 +135,7 @@ func judgeTracker(v Facts) crash.HealthCheck {
 }
 
 func judgeSymbols(v Facts) crash.HealthCheck {
-	c := crash.HealthCheck{ID: "symbols", Name: "Function names of native crashes", Link: "/admin/symbols"}
+	c := crash.HealthCheck{ID: "symbols", Name: "Symbols", Link: "/admin/symbols"}
 	var architectures []string
 	for _, w := range v.Workers {
 		architectures = append(architectures, w.Architectures...)
@@ -225,7 +225,7 @@ func JudgeBackup(b crash.Backups, now time.Time) crash.HealthCheck {
 
 // JudgeVerification judges the last verification of a backup. Without backups there is nothing to verify.
 func JudgeVerification(b crash.Backups, now time.Time) crash.HealthCheck {
-	c := crash.HealthCheck{ID: "verification", Name: "Verification of backups"}
+	c := crash.HealthCheck{ID: "verification", Name: "Backup verification"}
 	age := now.Sub(b.Ended)
 	switch {
 	case b.Last.Taken.IsZero():

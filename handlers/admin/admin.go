@@ -40,9 +40,8 @@ type Deps struct {
 	Filer     *tracker.Filer
 	Tracker   *tracker.Client
 	Creds     *tracker.Credentials
-	Vitals    *upkeep.Vitals
-	// Health checks whether this instance works.
-	Health func(context.Context) []crash.HealthCheck
+	// Health checks whether this instance works, and Checks also whether the site does.
+	Health, Checks func(context.Context) []crash.HealthCheck
 	// Write writes a new access token into the configuration file. It may return a *crash.Error.
 	Write func(context.Context, crash.AccessToken) error
 }
@@ -65,7 +64,7 @@ func ShowHealth(w http.ResponseWriter, _ *http.Request) error {
 // ShowReady answers whether this instance can work, for load balancers. Anyone may ask, so it
 // leaves out details.
 func (s *Pages) ShowReady(w http.ResponseWriter, r *http.Request) error {
-	ctx, cancel := context.WithTimeout(r.Context(), healthTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), HealthTimeout)
 	defer cancel()
 	var problems []string
 	for _, c := range s.Health(ctx) {
@@ -79,14 +78,12 @@ func (s *Pages) ShowReady(w http.ResponseWriter, r *http.Request) error {
 	return writeText(w, "ready\n")
 }
 
-// healthTimeout is the time limit of all checks together.
-const healthTimeout = 2 * time.Second
+// HealthTimeout is the time limit of all checks together.
+const HealthTimeout = 2 * time.Second
 
 // ShowAdmin shows the page with the health checks.
 func (s *Pages) ShowAdmin(w http.ResponseWriter, r *http.Request) error {
-	ctx, cancel := context.WithTimeout(r.Context(), healthTimeout)
-	defer cancel()
-	page := view.HealthPage{Shell: s.web.Shell(r, "Health"), Checks: append(s.Health(ctx), s.Vitals.Checks(ctx)...)}
+	page := view.HealthPage{Shell: s.web.Shell(r, "Health"), Checks: s.Checks(r.Context())}
 	return s.web.Page(w, r, http.StatusOK, view.AdminHealthPage(page))
 }
 
@@ -103,7 +100,8 @@ const auditSize = 50
 // ShowAudit shows records of the audit log, newest first.
 func (s *Pages) ShowAudit(w http.ResponseWriter, r *http.Request) error {
 	filter, after, err := readAuditFilter(r.URL.Query())
-	page := view.AuditPage{Shell: s.web.Shell(r, "Audit log"), Filter: filter, After: after}
+	page := view.AuditPage{Shell: s.web.Shell(r, "Audit log"), Checks: s.Checks(r.Context()),
+		Filter: filter, After: after}
 	if crash.KindOf(err) == crash.Invalid {
 		page.Problem = web.AnswerTo(r, err).Message
 		return s.web.Page(w, r, http.StatusBadRequest, view.Audit(page))

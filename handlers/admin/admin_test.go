@@ -24,16 +24,19 @@ func TestHealth(t *testing.T) {
 	}})
 	visitor, admin := site.Visitor(t), site.As(t, crash.RoleAdmin)
 	visitor.Get("/readyz").Want(http.StatusOK)
-	admin.Get("/admin").Want(http.StatusOK).WantText("main", "OK").WantNone(".state-error")
+	admin.Get("/admin").Want(http.StatusOK).WantText("main", "OK").WantNone(".state-error").WantText(".attention",
+		"Nothing needs attention.")
 	problem.Problem, problem.Detail = "Reports cannot be counted.", "relation secret does not exist"
 	if a := visitor.Get("/readyz").Want(http.StatusServiceUnavailable); !strings.Contains(a.Body, problem.Problem) ||
 		strings.Contains(a.Body, "secret") {
 		t.Errorf("got %q, want the problem without its details", a.Body)
 	}
 	admin.Get("/admin").Want(http.StatusOK).WantText("main", problem.Problem).WantText("main",
-		problem.Detail).WantText(".state-error", "Failure").WantText("main", "repair the relation")
-	checktest.Equal(t, "link", admin.Get("/admin").Attr(".health a", "href"), problem.Link)
-	problem.Warning = true
+		problem.Detail).WantText(".state-error", "Failure").WantText(".attention", "Repair the relation.")
+	checktest.Equal(t, "link", admin.Get("/admin").Attr(".attention a", "href"), problem.Link)
+	admin.Get("/admin/audit").WantText(".attention", "Nothing needs attention.") // it has other problems
+	problem.Link, problem.Warning = "/admin/audit?result=refused", true
+	admin.Get("/admin/audit").WantText(".attention", problem.Problem)
 	admin.Get("/admin").Want(http.StatusOK).WantText(".state-warn", "Warning").WantNone(".state-error")
 }
 

@@ -70,7 +70,7 @@ func (s *Pages) BeginConnecting(w http.ResponseWriter, r *http.Request) error {
 	if err := web.ApplicationRequest.Begin(s.web, r); err != nil {
 		return s.sendTrackerPage(w, r, err)
 	}
-	return web.Redirect(w, r, web.PathTracker)
+	return web.Redirect(w, r, layout.PathTracker)
 }
 
 // FinishConnecting exchanges the request token for the access token. The tracker sends it only
@@ -110,7 +110,7 @@ func (s *Pages) TryConnection(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return s.sendTrackerPage(w, r, err)
 	}
-	return s.web.Done(w, r, web.PathTracker, "Connected to "+s.web.Config.TrackerName+" as "+account+".")
+	return s.web.Done(w, r, layout.PathTracker, "Connected to "+s.web.Config.TrackerName+" as "+account+".")
 }
 
 // ShowToken shows the lines for the configuration file, only to the admin whose session has made
@@ -147,7 +147,7 @@ func (s *Pages) ForgetToken(w http.ResponseWriter, r *http.Request) error {
 		message = "The access token has been removed from the database. This instance stays connected with the token " +
 			"from " + s.trackerPage(connection).Origin() + "."
 	}
-	return s.web.Done(w, r, web.PathTracker, message)
+	return s.web.Done(w, r, layout.PathTracker, message)
 }
 
 // ShowTemplates shows the form for bug templates, with the template for the package and type in the

@@ -146,7 +146,7 @@ func TestBannerAfterRestore(t *testing.T) {
 	const banner = "restored from a backup of 2026-11-20 03:00 UTC"
 	admin := site.As(t, crash.RoleAdmin)
 	admin.Get("/").Want(http.StatusOK).WantText(".banner", banner).WantText(".banner a[href='/admin']", "More")
-	admin.Get("/admin").Want(http.StatusOK).WantText("main", "filings reconcile --apply").WantNone(".banner a")
+	admin.Get("/admin").Want(http.StatusOK).WantText(".attention", "filings reconcile --apply").WantNone(".banner")
 	admin.Get("/admin").WantText("main", "No backup was made")
 	dbtest.Exec(t, url, `insert into backups (taken, ended, place, bytes, reports) values
 		(now() - interval '30 hours', now(), '/var/backups/mishap/new', 3145728, 7)`)
@@ -175,7 +175,7 @@ func TestBanner(t *testing.T) {
 	admin.Get("/").Want(http.StatusOK).WantNone(".banner") // a missing permission does not mean bad credentials
 	site.Tracker.Revoke(site.Token.Token)
 	handlertest.FileBug(t, site, 2)
-	for _, path := range []string{"/", handlertest.FilingsPath, handlertest.TrackerPath} {
+	for _, path := range []string{"/", handlertest.FilingsPath} {
 		admin.Get(path).Want(http.StatusOK).WantText(".banner", "no longer accepts").WantText(".banner", "1 bug is waiting")
 	}
 	admin.Get("/").Want(http.StatusOK).WantText(".banner a[href='/admin/tracker']", "Connect")

@@ -132,7 +132,7 @@ func (s *Panel) BugPart(r *http.Request, b crash.Bucket) bugsview.BugPart {
 	case bugsview.BugNothing, bugsview.BugLinked, bugsview.BugSignIn, bugsview.BugCreating, bugsview.BugChecking:
 	}
 	if p.State == bugsview.BugWaiting && b.Filing.Problem == "tracker_credentials" && u.Role.Allows(crash.RoleAdmin) {
-		p.Connect = web.PathTracker
+		p.Connect = layout.PathTracker
 	}
 	if p.State == bugsview.BugImpossible {
 		p.Reason = b.NoFiling()

@@ -242,10 +242,6 @@ func NewKit(d Deps) (*Kit, error) {
 }
 
 const (
-	// PathAdmin is the page with the health of mishap.
-	PathAdmin = "/admin"
-	// PathTracker is the page that connects mishap to the tracker.
-	PathTracker = "/admin/tracker"
 	// PathAccount is the page of one's own account.
 	PathAccount = "/account"
 
@@ -437,7 +433,7 @@ func (s *Kit) banner(r *http.Request) layout.Banner {
 			restored.BackupTaken.UTC().Format("2006-01-02 15:04 UTC") + ". mishap files no bugs and sends nothing until an " +
 			"administrator has compared it with the tracker."}
 		if admin {
-			banner.Href, banner.Link = PathAdmin, "More"
+			banner.Href, banner.Link = layout.PathAdmin, "More"
 		}
 		return banner
 	}
@@ -462,7 +458,7 @@ func (s *Kit) banner(r *http.Request) layout.Banner {
 	if state.Waiting > 0 {
 		message += " " + crash.Counted(state.Waiting, "bug is", "bugs are") + " waiting; nothing is lost."
 	}
-	return layout.Banner{Text: message, Href: PathTracker, Link: "Connect"}
+	return layout.Banner{Text: message, Href: layout.PathTracker, Link: "Connect"}
 }
 
 // The cookies of a look. Scripts may write them, too.

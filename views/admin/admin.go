@@ -68,12 +68,20 @@ type HealthPage struct {
 
 // AuditPage shows records of the audit log.
 type AuditPage struct {
+	Checks  []crash.HealthCheck
 	Shell   layout.Shell
 	Filter  audit.Filter
 	Problem string // why a filter is not valid
 	Records []audit.Record
 	After   audit.Cursor
 	Next    audit.Cursor // zero: there are no older records
+}
+
+// moreFilters reports whether a filter is in use that is folded otherwise.
+func (p AuditPage) moreFilters() bool {
+	f := p.Filter
+	f.Person, f.Action = "", ""
+	return f != audit.Filter{} || p.Problem != ""
 }
 
 // AuditURL returns the address of the records that a filter selects, at path.

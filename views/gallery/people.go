@@ -66,10 +66,10 @@ func decided() []specimen {
 		{"Delivery", eventsview.Delivery(delivery())},
 		{"Health, a problem", adminview.AdminHealthPage(adminview.HealthPage{Shell: shell("Health", admin),
 			Checks: []crash.HealthCheck{
-				{Name: "Database"}, {Name: "Counting", Problem: "Reports are stored, but they cannot be counted at the moment.",
+				{Name: "Database"}, {Name: "Report counts", Problem: "Reports are stored, but they cannot be counted at the moment.",
 					Detail: "Counting has failed since 2026-11-21 11:40:00 UTC.",
 					Remedy: "correct what the last error says; counting then continues by itself"},
-				{Name: "Access to the tracker", Problem: "3 filings wait until the tracker accepts an access token of mishap.",
+				{Name: "Bug tracker", Problem: "3 filings wait until the tracker accepts an access token of mishap.",
 					Warning: true, Remedy: "connect the account again", Link: "/admin/tracker"}}})},
 		{"Tracker, connected", bugsview.AdminTrackerPage(bugsview.TrackerPage{Shell: shell("Bug tracker", admin),
 			Tracker:    "Launchpad",

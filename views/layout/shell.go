@@ -104,6 +104,8 @@ const (
 	PathCandidates = "/candidates"
 	PathMuteChosen = "/problems/mute"
 
+	PathAdmin     = "/admin"
+	PathTracker   = "/admin/tracker"
 	PathAccess    = "/admin/access"
 	PathAllTokens = "/admin/tokens"
 	PathAudit     = "/admin/audit"
