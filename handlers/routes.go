@@ -214,7 +214,7 @@ func (s *Server) routes() (http.Handler, error) {
 		admin.Post(layout.PathTracker+"/check", do(s.admin.TryConnection))
 		admin.Post(layout.PathTracker+"/show-token", do(s.admin.ShowToken))
 		admin.Post(layout.PathTracker+"/forget", do(s.admin.ForgetToken))
-		admin.Get(bugsview.PathUpdates, do(s.admin.ShowUpdates))
+		admin.Get(bugsview.PathUpdates, http.RedirectHandler(layout.PathTracker+"#updates", http.StatusMovedPermanently).ServeHTTP)
 		admin.Post(bugsview.PathUpdates, do(s.admin.ChangeUpdates))
 		admin.Get(layout.PathMailAdmin, do(s.events.ShowMails))
 		admin.Post(layout.PathMailAdmin+"/test", do(s.events.TestRelay))

@@ -25,7 +25,7 @@ import (
 // sessionUnwritten is the session's key for the key of the access token that is not in the file.
 const sessionUnwritten = "tracker_unwritten"
 
-// ShowTracker shows the page with the connection to the tracker.
+// ShowTracker shows the page of the tracker.
 func (s *Pages) ShowTracker(w http.ResponseWriter, r *http.Request) error {
 	return s.sendTrackerPage(w, r, nil)
 }
@@ -33,36 +33,50 @@ func (s *Pages) ShowTracker(w http.ResponseWriter, r *http.Request) error {
 // sendTrackerPage sends the page. If failed is not nil, it shows that error and uses its status.
 func (s *Pages) sendTrackerPage(w http.ResponseWriter, r *http.Request, failed error,
 	lines ...bugsview.ConfigLine) error {
-	connection, err := s.Creds.Status(r.Context())
-	if err != nil {
-		return errors.Join(failed, err)
-	}
-	updates, err := s.Store.UpdatePolicies(r.Context())
-	if err != nil {
-		return errors.Join(failed, err)
-	}
-	p := s.trackerPage(connection)
-	p.Updates, p.Lines = updates, lines
-	p.Unwritten = s.web.Sessions.GetString(r.Context(), sessionUnwritten) != ""
-	if rt, expires, ok := web.ApplicationRequest.Token(s.web, r); ok {
-		p.AuthorizeURL, p.Expires = s.Tracker.AuthorizeURL(rt.Key), expires
-	}
-	status := http.StatusOK
+	p, status := view.TrackerPage{}, http.StatusOK
+	p.Lines = lines
 	if failed != nil {
 		a := web.AnswerTo(r, failed)
 		s.web.LogError(r, failed, a)
 		a.Headers(w)
 		status, p.Problem, p.Pressed = a.Status, a.Message, path.Base(r.URL.Path)
 	}
-	p.Shell = s.web.Shell(r, "Bug tracker")
-	return s.web.Page(w, r, status, bugsview.AdminTrackerPage(p))
+	if err := s.sendTracker(w, r, status, p); err != nil {
+		return errors.Join(failed, err)
+	}
+	return nil
 }
 
-func (s *Pages) trackerPage(c crash.Connection) bugsview.TrackerPage {
-	return bugsview.TrackerPage{
-		Tracker: s.web.Config.TrackerName, Connection: c, ConfigFile: s.web.Config.ConfigFile,
-		FromEnvironment: s.web.Config.TokensFromEnvironment,
+// sendTracker fills in what does not depend on the form that was sent, and sends the page.
+func (s *Pages) sendTracker(w http.ResponseWriter, r *http.Request, status int, p view.TrackerPage) (err error) {
+	ctx := r.Context()
+	if p.Connection, err = s.Creds.Status(ctx); err != nil {
+		return err
 	}
+	if p.Filings, err = s.Bugs.FilingTotals(ctx); err != nil {
+		return err
+	}
+	if p.Templates, err = s.Bugs.BugTemplates(ctx); err != nil {
+		return err
+	}
+	if p.Updates.Rules, err = s.Store.UpdatePolicies(ctx); err != nil {
+		return err
+	}
+	if p.Updates.Waiting, err = s.waitingUpdates(r, p.Updates.Rules); err != nil {
+		return err
+	}
+	if p.Updates.Problem == "" || p.Updates.Pattern != "" {
+		p.Updates.Adding.QuietWeeks = crash.DefaultQuietWeeks
+	}
+	p.Tracker, p.ConfigFile = s.web.Config.TrackerName, s.web.Config.ConfigFile
+	p.FromEnvironment = s.web.Config.TokensFromEnvironment
+	p.Unwritten = s.web.Sessions.GetString(ctx, sessionUnwritten) != ""
+	if rt, expires, ok := web.ApplicationRequest.Token(s.web, r); ok {
+		p.AuthorizeURL, p.Expires = s.Tracker.AuthorizeURL(rt.Key), expires
+	}
+	p.Shell, p.Checks = s.web.Shell(r, "Bug tracker"), s.Checks(ctx)
+	p.Updates.Shell = p.Shell
+	return s.web.Page(w, r, status, view.Tracker(p))
 }
 
 // BeginConnecting asks the tracker for a request token.
@@ -145,7 +159,8 @@ func (s *Pages) ForgetToken(w http.ResponseWriter, r *http.Request) error {
 	message := "Disconnected. The access token has been removed from the database."
 	if connection.Source != crash.NotConnected {
 		message = "The access token has been removed from the database. This instance stays connected with the token " +
-			"from " + s.trackerPage(connection).Origin() + "."
+			"from " + bugsview.TrackerPage{Connection: connection, ConfigFile: s.web.Config.ConfigFile,
+			FromEnvironment: s.web.Config.TokensFromEnvironment}.Origin() + "."
 	}
 	return s.web.Done(w, r, layout.PathTracker, message)
 }
@@ -227,10 +242,6 @@ func (s *Pages) templatesPage(r *http.Request, form url.Values) (view.TemplatesP
 	for _, n := range tracker.TemplateNames() {
 		page.Names = append(page.Names, view.TemplateName(n))
 	}
-	var err error
-	if page.Saved, err = s.Bugs.BugTemplates(r.Context()); err != nil {
-		return page, err
-	}
 	found, err := s.Store.BugTemplate(r.Context(), page.Editing.Package, page.Editing.ProblemType)
 	if err != nil {
 		return page, err
@@ -305,12 +316,6 @@ func (s *Pages) sendTemplates(w http.ResponseWriter, r *http.Request, status int
 	return s.web.Page(w, r, status, view.Templates(page))
 }
 
-// ShowUpdates shows the policies about what mishap writes to bugs by itself.
-func (s *Pages) ShowUpdates(w http.ResponseWriter, r *http.Request) error {
-	return s.sendUpdates(w, r, http.StatusOK, bugsview.UpdatesPage{
-		Adding: crash.UpdatePolicy{QuietWeeks: crash.DefaultQuietWeeks}})
-}
-
 // validPattern is a name of a source package, in which "*" stands for any characters.
 var validPattern = regexp.MustCompile(`^[a-z0-9*][a-z0-9+.*-]{0,127}$`)
 
@@ -323,11 +328,11 @@ func (s *Pages) ChangeUpdates(w http.ResponseWriter, r *http.Request) error {
 	row.Person = web.CurrentUser(r).Name
 	do, message := r.PostForm.Get("do"), "Saved."
 	refuse := func(problem string) error {
-		page := bugsview.UpdatesPage{Problem: problem, Adding: crash.UpdatePolicy{QuietWeeks: crash.DefaultQuietWeeks}}
-		if page.Pattern = row.Pattern; do == "add" {
-			page.Pattern, page.Adding = "", row
+		updates := bugsview.UpdatesPage{Problem: problem, Pattern: row.Pattern}
+		if do == "add" {
+			updates.Pattern, updates.Adding = "", row
 		}
-		return s.sendUpdates(w, r, http.StatusUnprocessableEntity, page)
+		return s.sendTracker(w, r, http.StatusUnprocessableEntity, view.TrackerPage{Updates: updates})
 	}
 	var err error
 	switch do {
@@ -354,7 +359,7 @@ func (s *Pages) ChangeUpdates(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.web.Done(w, r, bugsview.PathUpdates, message)
+	return s.web.Done(w, r, layout.PathTracker+"#updates", message)
 }
 
 func policyIn(form url.Values) (row crash.UpdatePolicy, problem string) {
@@ -369,19 +374,6 @@ func policyIn(form url.Values) (row crash.UpdatePolicy, problem string) {
 		problem = "Use the name of a source package: small letters, digits and + . -, with * for any characters."
 	}
 	return row, problem
-}
-
-func (s *Pages) sendUpdates(w http.ResponseWriter, r *http.Request, status int, page bugsview.UpdatesPage) error {
-	var err error
-	if page.Rules, err = s.Store.UpdatePolicies(r.Context()); err != nil {
-		return err
-	}
-	if page.Waiting, err = s.waitingUpdates(r, page.Rules); err != nil {
-		return err
-	}
-	page.Tracker, page.FilingOn = s.web.Config.TrackerName, s.web.Config.AllowBugFiling
-	page.Shell = s.web.Shell(r, "Updates of bugs")
-	return s.web.Page(w, r, status, bugsview.Updates(page))
 }
 
 // waitingUpdates counts the bugs that would get an update if it were on for every package, and that

@@ -46,7 +46,7 @@ func TestConnectTracker(t *testing.T) {
 	site.As(t, crash.RoleTriager).PostJSON(handlertest.CreatePath, map[string]string{"signature": b.Signature}).Want(
 		http.StatusServiceUnavailable)
 
-	page := c.Get(handlertest.TrackerPath).Want(http.StatusOK).WantText("main", "Not connected").WantText("main",
+	page := c.Get(handlertest.TrackerPath).Want(http.StatusOK).WantText("main", "Not connected").WantText(".help",
 		"./setup-oauth-token.sh").WantNone("#authorize")
 	checktest.Equal(t, "method", page.Attr("form[action='/admin/tracker/request-token']", "method"), "post")
 	key := connect(t, c)
@@ -216,7 +216,7 @@ func TestTrackerFromConfiguration(t *testing.T) {
 	site.Tracker.Fail(trackertest.OpMe, trackertest.ExpiredToken)
 	c.Post(handlertest.TrackerPath+"/forget", nil).WantRedirect(http.StatusSeeOther, handlertest.TrackerPath)
 	c.Get(handlertest.TrackerPath).WantText("#flash", "This instance stays connected").WantText("main", "Connected").
-		WantText("#disconnect ~ form button", "Remove token from the database")
+		WantText("#forget button", "Remove token from the database")
 	c.Post(handlertest.TrackerPath+"/check", nil).Want(http.StatusServiceUnavailable).WantText("#tracker-problem",
 		"Expired token").WantText("main", "No longer accepted")
 }
@@ -290,9 +290,9 @@ func TestTemplates(t *testing.T) {
 
 	address := handlertest.TemplatesPath + "?package=tidewatch&type=Crash"
 	c.Post(handlertest.TemplatesPath, handlertest.With(mine, "do", "save")).WantRedirect(http.StatusSeeOther, address)
-	c.Get(address).WantText(".flash-done", "saved. New bugs will use it.").WantText(".templates",
-		"tidewatch, Crash").WantText("#template-body",
-		"Hello {program}").WantText(".templates", "ada-admin")
+	c.Get(address).WantText(".flash-done", "saved. New bugs will use it.").WantText("#template-body", "Hello {program}").
+		WantText(".admin-nav [aria-current]", "Bug tracker").WantText("[aria-label=Breadcrumb]", "Bug tracker")
+	c.Get(handlertest.TrackerPath).WantText(".templates", "tidewatch, Crash").WantText(".templates", "ada-admin")
 	c.PostJSON(handlertest.CreatePath, map[string]string{"signature": b.Signature}).Want(http.StatusCreated)
 	if got := site.Tracker.Bugs()[0].Description; !strings.HasPrefix(got, "Hello /usr/bin/tidewatch <b>\n\n") {
 		t.Errorf("got bug %q, want it by the template", got)
@@ -353,20 +353,20 @@ func TestUpdatePoliciesPage(t *testing.T) {
 		}
 		return out
 	}
-	c.Get(handlertest.TrackerPath).Want(http.StatusOK).WantText("#updates + p", "Off")
-	page := c.Get(bugsview.PathUpdates).Want(http.StatusOK).WantText(".update-rules tbody tr", "All other packages for "+
+	const updates = handlertest.TrackerPath + "#updates"
+	c.Get(bugsview.PathUpdates).WantRedirect(http.StatusMovedPermanently, updates)
+	page := c.Get(handlertest.TrackerPath).Want(http.StatusOK).WantText(".update-rules tbody tr", "All other packages for "+
 		"weeks never Save")
 	page.WantNone(".update-rules input[checked]")
 
-	post("do", "add", "pattern", " linux* ", "quiet", "on", "weeks", "6").WantRedirect(http.StatusSeeOther,
-		bugsview.PathUpdates)
-	post("do", "add", "pattern", "linux-firmware", "weeks", "12").WantRedirect(http.StatusSeeOther, bugsview.PathUpdates)
+	post("do", "add", "pattern", " linux* ", "quiet", "on", "weeks", "6").WantRedirect(http.StatusSeeOther, updates)
+	post("do", "add", "pattern", "linux-firmware", "weeks", "12").WantRedirect(http.StatusSeeOther, updates)
 	post("do", "save", "pattern", "*", "again", "on", "section", "on", "weeks", "3").
-		WantRedirect(http.StatusSeeOther, bugsview.PathUpdates)
+		WantRedirect(http.StatusSeeOther, updates)
 	if got := strings.Join(patterns(), " "); got != "linux* linux-firmware *" {
 		t.Errorf("got the rules %s", got)
 	}
-	post("do", "raise", "pattern", "linux-firmware").WantRedirect(http.StatusSeeOther, bugsview.PathUpdates)
+	post("do", "raise", "pattern", "linux-firmware").WantRedirect(http.StatusSeeOther, updates)
 	if got := strings.Join(patterns(), " "); got != "linux-firmware linux* *" {
 		t.Errorf("moved up: got the rules %s", got)
 	}
@@ -378,7 +378,8 @@ func TestUpdatePoliciesPage(t *testing.T) {
 	if r := rules.For("bash"); r.Quiet || !r.Again || !r.Section || r.QuietWeeks != 3 {
 		t.Errorf("got %+v, want the rule for all others", r)
 	}
-	c.Get(handlertest.TrackerPath).WantText("#updates + p", "On")
+	on := c.Get(handlertest.TrackerPath).HTML().Find(".update-rules tbody tr:last-child input[checked]")
+	checktest.Equal(t, "updates that are on for all other packages", on.Length(), 2)
 
 	for name, refused := range map[string]struct {
 		form []string
@@ -400,7 +401,7 @@ func TestUpdatePoliciesPage(t *testing.T) {
 	post("do", "drop", "pattern", "*").Want(http.StatusNotFound)
 	post("do", "drop", "pattern", "no-such").Want(http.StatusNotFound)
 	post("do", "raise", "pattern", "no-such").Want(http.StatusNotFound)
-	post("do", "drop", "pattern", "linux*").WantRedirect(http.StatusSeeOther, bugsview.PathUpdates)
+	post("do", "drop", "pattern", "linux*").WantRedirect(http.StatusSeeOther, updates)
 	if got := strings.Join(patterns(), " "); got != "linux-firmware *" {
 		t.Errorf("got the rules %s", got)
 	}

@@ -8,10 +8,18 @@ import (
 	"mishap/views/layout"
 )
 
+// TrackerPage holds the page of the bug tracker: the connection, filings, templates and updates.
+type TrackerPage struct {
+	bugs.TrackerPage
+	Checks    []crash.HealthCheck
+	Filings   crash.FilingTotals
+	Templates []crash.BugTemplate
+	Updates   bugs.UpdatesPage
+}
+
 // TemplatesPage holds the page on which an admin edits the texts of bugs.
 type TemplatesPage struct {
 	Shell    layout.Shell
-	Saved    []crash.BugTemplate
 	Editing  crash.BugTemplate // selected package and type, and the text as saved or as typed
 	Own      bool              // a text is saved for exactly this package and type
 	From     string            // source of the text if there is none: "the built-in template"

@@ -87,16 +87,16 @@ func NextFilings(state crash.FilingState, last crash.LedgerEntry) string {
 	return layout.PathFilings + "?" + q.Encode()
 }
 
-func (p LedgerPage) heading() string {
-	if p.Only && len(p.Rows) == 1 {
-		return FilingHeading(p.Rows[0].ID)
+// above returns the page to which that of one filing belongs.
+func (p LedgerPage) above() []layout.Crumb {
+	if p.Only {
+		return []layout.Crumb{{Title: "Filing log", Href: layout.PathFilings}}
 	}
-	return "Filing log"
+	return nil
 }
 
-func (p LedgerPage) total() int64 {
-	var n int64
-	for _, count := range p.Totals.States {
+func filingsInAll(totals crash.FilingTotals) (n int64) {
+	for _, count := range totals.States {
 		n += count
 	}
 	return n

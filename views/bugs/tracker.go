@@ -15,7 +15,6 @@ type TrackerPage struct {
 	Shell      layout.Shell
 	Tracker    string // its name, "Launchpad"
 	Connection crash.Connection
-	Updates    crash.UpdatePolicies
 
 	AuthorizeURL string    // the tracker's page for the decision, while a request is pending; empty: none is
 	Expires      time.Time // when that request expires
@@ -114,19 +113,17 @@ func BannerRejected(tracker string) string {
 // TrackerAccessUnknown says that the access that a token gives is unknown.
 const TrackerAccessUnknown = "as chosen when authorising (the tracker does not report it)"
 
-// PathUpdates is the address of the page on which an admin chooses what mishap writes to bugs.
+// PathUpdates is the address of the forms that choose what mishap writes to bugs.
 const PathUpdates = "/admin/tracker/updates"
 
 // UpdatesPage holds the policies about what mishap writes to bugs by itself.
 type UpdatesPage struct {
-	Shell    layout.Shell
-	Tracker  string // name of the tracker
-	Rules    crash.UpdatePolicies
-	Waiting  WaitingUpdates
-	Adding   crash.UpdatePolicy // as typed in the form for a new row
-	Problem  string             // why the last form was refused; empty: it was not
-	Pattern  string             // with Problem: the row that the form was about; empty: a new one
-	FilingOn bool               // false: mishap writes nothing, whatever the policies say
+	Shell   layout.Shell
+	Rules   crash.UpdatePolicies
+	Waiting WaitingUpdates
+	Adding  crash.UpdatePolicy // as typed in the form for a new row
+	Problem string             // why the last form was refused; empty: it was not
+	Pattern string             // with Problem: the row that the form was about; empty: a new one
 }
 
 // WaitingUpdates are the numbers of bugs that would get an update if it were on for every package,
@@ -146,10 +143,6 @@ func rowName(pattern string) string {
 		return "All other packages"
 	}
 	return pattern
-}
-
-func updatesOn(policies crash.UpdatePolicies) bool {
-	return policies.Any(func(r crash.UpdatePolicy) bool { return r.Again || r.Quiet || r.Section })
 }
 
 func (p UpdatesPage) raisable(i int) bool { return i > 0 && p.Rules[i].Pattern != crash.EveryPackage }

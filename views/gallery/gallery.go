@@ -310,8 +310,7 @@ func specimens() []specimen {
 			peopleview.Account(peopleview.AccountPage{Shell: shell("Your account", crash.User{ID: 4, Name: "noel"}),
 				Identities: []crash.StoredIdentity{{GroupsRead: now, Identity: crash.Identity{Source: crash.SourceLaunchpad,
 					Subject: "https://login.launchpad.net/+id/abc123", Name: "noel"}}}})},
-		{"Tracker, not connected", bugsview.AdminTrackerPage(bugsview.TrackerPage{Shell: shell("Tracker", admin),
-			Tracker: "Launchpad", ConfigFile: "local_config.toml"})},
+		{"Tracker, not connected", adminview.Tracker(trackerPage(bugsview.TrackerPage{}, false))},
 	}
 	return slices.Concat(lists, things(), compared(), decided(), gates(), embargoes(), triageForms(), notices(),
 		ruleStates())

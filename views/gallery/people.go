@@ -71,23 +71,13 @@ func decided() []specimen {
 					Remedy: "correct what the last error says; counting then continues by itself"},
 				{Name: "Bug tracker", Problem: "3 filings wait until the tracker accepts an access token of mishap.",
 					Warning: true, Remedy: "connect the account again", Link: "/admin/tracker"}}})},
-		{"Tracker, connected", bugsview.AdminTrackerPage(bugsview.TrackerPage{Shell: shell("Bug tracker", admin),
-			Tracker:    "Launchpad",
-			ConfigFile: "local_config.toml", Connection: crash.Connection{Source: crash.FromDatabase, Person: "ada",
+		{"Tracker, connected", adminview.Tracker(trackerPage(bugsview.TrackerPage{
+			Connection: crash.Connection{Source: crash.FromDatabase, Person: "ada",
 				Since: now.AddDate(0, 0, -3), Token: "cMQ49S2ccX0s",
-				TokenHealth: crash.TokenHealth{Account: "mishap-bot", LastSuccess: now.Add(-time.Minute)}}})},
-		{"Tracker, second step", bugsview.AdminTrackerPage(bugsview.TrackerPage{Shell: shell("Bug tracker", admin),
-			Tracker: "Launchpad", ConfigFile: "local_config.toml", AuthorizeURL: "https://launchpad.net/+authorize-token",
-			Expires: now.Add(time.Hour), Pressed: "access-token", Problem: "mishap has not been authorised yet."})},
-		{"Updates of bugs", bugsview.Updates(bugsview.UpdatesPage{Shell: shell("Updates of bugs", admin),
-			Tracker: "Launchpad",
-			Waiting: bugsview.WaitingUpdates{Again: 2, Quiet: 1, Section: 140}, Pattern: "linux*", FilingOn: false,
-			Problem: "The number of weeks has to be between 1 and 260.",
-			Adding:  crash.UpdatePolicy{QuietWeeks: crash.DefaultQuietWeeks},
-			Rules: crash.UpdatePolicies{
-				{Pattern: "linux-firmware", QuietWeeks: 12, Person: "ada", Changed: now.AddDate(0, 0, -3)},
-				{Pattern: "linux*", Quiet: true, QuietWeeks: 6, Section: true, Person: "ada", Changed: now.Add(-time.Hour)},
-				{Pattern: crash.EveryPackage, Again: true, QuietWeeks: 12}}})},
+				TokenHealth: crash.TokenHealth{Account: "mishap-bot", LastSuccess: now.Add(-time.Minute)}}}, true))},
+		{"Tracker, second step", adminview.Tracker(trackerPage(bugsview.TrackerPage{
+			AuthorizeURL: "https://launchpad.net/+authorize-token",
+			Expires:      now.Add(time.Hour), Pressed: "access-token", Problem: "mishap has not been authorised yet."}, false))},
 		{"Erase a machine", adminview.Erase(adminview.ErasePage{Shell: shell("Erase a machine", admin),
 			System:  "5a0123456789abcdef",
 			Facts:   crash.MachineFacts{Reports: 41, Problems: 7, Only: 2, Cores: 1, Jobs: 3, First: day(-40), Last: day(-1)},
@@ -161,6 +151,27 @@ func decided() []specimen {
 			},
 		})},
 	}
+}
+
+// trackerPage returns the page of the tracker with a connection. It has rows, or nothing but what is always there.
+func trackerPage(connection bugsview.TrackerPage, rows bool) adminview.TrackerPage {
+	connection.Shell, connection.Tracker, connection.ConfigFile = shell("Bug tracker", admin), "Launchpad", "local_config.toml"
+	p := adminview.TrackerPage{TrackerPage: connection, Updates: bugsview.UpdatesPage{
+		Shell: connection.Shell, Adding: crash.UpdatePolicy{QuietWeeks: crash.DefaultQuietWeeks},
+		Rules: crash.UpdatePolicies{{Pattern: crash.EveryPackage, Again: true, QuietWeeks: 12}}}}
+	if !rows {
+		p.Updates.Shell.FilingOn = false
+		return p
+	}
+	p.Filings = ledger().Totals
+	p.Templates = []crash.BugTemplate{{Package: "linux", ProblemType: "KernelOops", By: "ada", Changed: now.Add(-time.Hour)}}
+	p.Updates.Waiting = bugsview.WaitingUpdates{Again: 2, Quiet: 1, Section: 140}
+	p.Updates.Pattern, p.Updates.Problem = "linux*", "The number of weeks has to be between 1 and 260."
+	p.Updates.Rules = append(crash.UpdatePolicies{
+		{Pattern: "linux-firmware", QuietWeeks: 12, Person: "ada", Changed: now.AddDate(0, 0, -3)},
+		{Pattern: "linux*", Quiet: true, QuietWeeks: 6, Section: true, Person: "ada", Changed: now.Add(-time.Hour)}},
+		p.Updates.Rules...)
+	return p
 }
 
 func ownAccount(health crash.TokenHealth) *peopleview.OwnAccountView {
