@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -421,5 +424,60 @@ func TestDialogInBrowser(t *testing.T) {
 	if got := handlertest.Eval[string](ctx, t,
 		`getComputedStyle(document.documentElement).colorScheme`); !strings.Contains(got, "dark") {
 		t.Errorf("next page: got the scheme %q, want dark", got)
+	}
+}
+
+// TestServerAway loses the server, with or without a proxy in front of it, while a person works: the page says so beside
+// what was pressed and keeps what was typed, and pressing again works.
+func TestServerAway(t *testing.T) {
+	t.Parallel()
+	var target *url.URL
+	var away atomic.Pointer[http.HandlerFunc] // answers instead of the server
+	forward := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(target)
+		r.SetXForwarded()
+	}}
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if instead := away.Load(); instead != nil {
+			(*instead)(w, r)
+			return
+		}
+		forward.ServeHTTP(w, r)
+	}))
+	t.Cleanup(proxy.Close)
+	site := handlertest.New(t, handlertest.Options{BaseURL: proxy.URL})
+	target = dbtest.Must(url.Parse(site.URL))(t)
+	problem := site.Save(t, crashtest.Native()).ID.Path()
+	ctx := handlertest.StartBrowser(t)
+	site.SignInBrowser(ctx, t, crash.RoleTriager)
+	ways := []http.HandlerFunc{
+		func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, // which closes the connection
+		func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "<html>Bad Gateway", http.StatusBadGateway)
+		},
+	}
+	for _, tt := range []struct{ name, path, before, field, typed, press, done string }{
+		{"link of a dialog", problem, "", "", "", "#manual a[href$='/fixed']", "#dialog #fix-0"},
+		{"form in a dialog", problem, "#manual a[href$='/fixed']", "#fix-0", "99", "#dialog button.primary", ".flash-done"},
+		{"action on rows", "/?period=year", "td.select input", "", "", "#bulk button[value=link]", "#bug"},
+		{"plain form", "/account", "", "#token-name", "harbour", "#make-token button:not([type=button])", "#made-token"},
+	} {
+		handlertest.Do(ctx, t, chromedp.Navigate(proxy.URL+tt.path))
+		if tt.before != "" {
+			handlertest.Do(ctx, t, handlertest.Click(tt.before))
+		}
+		if tt.field != "" {
+			handlertest.Do(ctx, t, handlertest.Type(tt.field, tt.typed))
+		}
+		for _, way := range ways {
+			away.Store(&way)
+			handlertest.Do(ctx, t, handlertest.Click(tt.press), handlertest.WaitVisible(".no-answer"))
+		}
+		if tt.field != "" {
+			checktest.Equal(t, tt.name+": field", handlertest.Eval[string](ctx, t,
+				`document.querySelector("`+tt.field+`").value`), tt.typed)
+		}
+		away.Store(nil)
+		handlertest.Do(ctx, t, handlertest.Click(tt.press), handlertest.WaitVisible(tt.done))
 	}
 }

@@ -385,13 +385,13 @@ func TestCreateBugInBrowser(t *testing.T) {
 		handlertest.Do(ctx, t, chromedp.Navigate(site.URL+b.ID.Path()), handlertest.WaitVisible(cell+" button"))
 		handlertest.Eval[bool](ctx, t,
 			`window.realFetch = window.fetch; window.fetch = () => Promise.reject(new TypeError("gone")); true`)
-		handlertest.Do(ctx, t, handlertest.Click(cell+" button"), handlertest.WaitVisible(cell+" .bug-problem"))
+		handlertest.Do(ctx, t, handlertest.Click(cell+" button"), handlertest.WaitVisible(cell+" .no-answer"))
 		if got := handlertest.Eval[string](ctx, t, `document.querySelector("`+cell+
 			` button").textContent`); got != "Create bug in the practice tracker" {
 			t.Errorf("button: got %q, want its label again", got)
 		}
 		if got := handlertest.Eval[string](ctx, t, `document.querySelector("`+cell+
-			` .bug-problem").textContent`); !strings.Contains(got, "did not answer") {
+			` .no-answer").textContent`); !strings.Contains(got, "did not answer") {
 			t.Errorf("message: got %q, want one that the server did not answer", got)
 		}
 		handlertest.Eval[bool](ctx, t, `window.fetch = window.realFetch; true`)

@@ -259,6 +259,9 @@ const (
 // also for whole pages.
 func WantsPart(r *http.Request) bool { return r.Header.Get(headerRequestType) == requestTypePart }
 
+// isBoosted reports whether htmx has sent a plain form, whose page is still there.
+func isBoosted(r *http.Request) bool { return r.Header.Get("HX-Boosted") != "" }
+
 // IsForm reports whether a request has the media type of a form that a browser sends without
 // scripts.
 func IsForm(r *http.Request) bool {
@@ -288,7 +291,7 @@ func (s *Kit) Page(w http.ResponseWriter, r *http.Request, status int, c templ.C
 
 // Redirect sends the visitor to a local path: browsers with status 303, htmx with a header.
 func Redirect(w http.ResponseWriter, r *http.Request, path string) error {
-	if WantsPart(r) {
+	if WantsPart(r) || isBoosted(r) {
 		w.Header().Set("HX-Redirect", path)
 		w.WriteHeader(http.StatusOK)
 		return nil
@@ -647,6 +650,12 @@ func (s *Kit) sendError(w http.ResponseWriter, r *http.Request, a Answer) error 
 		}
 		return WriteJSON(w, a.Status, refusal)
 	case formatPage:
+		if isBoosted(r) { // the form stays, with what was typed
+			w.Header().Set("HX-Retarget", "#flash")
+			w.Header().Set("HX-Reselect", ".flash")
+			w.Header().Set("HX-Reswap", "innerHTML")
+			return s.Page(w, r, a.Status, a.part(r))
+		}
 	}
 	return s.Page(w, r, a.Status, layout.ErrorPage(s.BareShell(r, http.StatusText(a.Status)), layout.ErrorView{
 		Status: a.Status, Message: a.Message, RequestID: RequestID(r),

@@ -16,7 +16,6 @@
     const button = buttonOf(element);
     button.dataset.label = button.textContent;
     button.textContent = "Creating";
-    complain(element, "");
     reviewable(element, false);
     request.headers["Content-Type"] = "application/json";
     request.headers["X-CSRFToken"] = csrfToken() || request.headers["X-CSRFToken"] || formToken(element);
@@ -28,20 +27,6 @@
   const isRow = (element) => element instanceof HTMLButtonElement && element.getAttribute("form") === "create-bug";
   const isCreate = (element) =>
     isRow(element) || (element instanceof HTMLFormElement && element.classList.contains("create-bug"));
-
-  // complain shows an error beside the button.
-  function complain(element, text) {
-    let at = element.parentElement.querySelector(".bug-problem");
-    if (!at && text) {
-      at = document.createElement("span");
-      at.className = "bug-problem";
-      at.setAttribute("role", "alert");
-      element.after(at);
-    }
-    if (at) {
-      at.textContent = text;
-    }
-  }
 
   // reviewable shows the link to the review, or hides it while the bug is being created.
   function reviewable(element, now) {
@@ -67,7 +52,7 @@
     const focused = button === document.activeElement;
     button.disabled = true;
     htmx.ajax("POST", button.form.action, {
-      source: button, target: button.closest(".bug-now"), swap: "outerHTML", createBugCell: focused ? cell : null,
+      source: button, target: button.closest(".bug-now"), swap: "outerHTML", event, createBugCell: focused ? cell : null,
     });
   });
 
@@ -125,7 +110,6 @@
       button.disabled = false;
       button.textContent = button.dataset.label || button.textContent;
       reviewable(element, true);
-      complain(element, "The server did not answer. Press again: no bug is created twice.");
     },
   });
 

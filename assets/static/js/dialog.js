@@ -1,6 +1,6 @@
 // Opens parts of pages in the modal dialog: the review of a bug, the form that links one, the list of keys. Links with
 // data-dialog do so, and the event mishap:dialog. The focus moves in; Escape and Close close it, and the focus returns to
-// the link. Without scripts, and when the part cannot be loaded, the link leads to the page.
+// the link. Without scripts, and when the server refuses the part, the link leads to the page.
 (() => {
   "use strict";
 
@@ -9,14 +9,15 @@
   let opened = "";   // the address of the part
   let loading = false;
 
+  // load returns the part at an address, or "" if only a page of its own can show the answer.
   async function load(url) {
-    const answer = await fetch(url, { headers: {
+    const answer = await fetch(url, { signal: AbortSignal.timeout(60000), headers: {
       Accept: "text/html", "HX-Request": "true", "HX-Request-Type": "partial", "HX-Current-URL": location.href,
     } });
-    if (!answer.ok || answer.redirected || answer.headers.has("HX-Redirect")) {
+    if (answer.status >= 502 && answer.status <= 504) {
       throw new Error(String(answer.status));
     }
-    return answer.text();
+    return answer.ok && !answer.redirected && !answer.headers.has("HX-Redirect") ? answer.text() : "";
   }
 
   async function open(url, from) {
@@ -26,15 +27,21 @@
     loading = true;
     const before = { link: from, place: from?.closest("[id][tabindex='-1']")?.id };
     from?.classList.add("htmx-request");
+    let part;
     try {
-      dialog.innerHTML = await load(url);
+      part = await load(url);
     } catch {
-      location.assign(url);
+      from?.dispatchEvent(new CustomEvent("mishap:no-answer", { bubbles: true }));
       return;
     } finally {
       from?.classList.remove("htmx-request");
       loading = false;
     }
+    if (part === "") {
+      location.assign(url);
+      return;
+    }
+    dialog.innerHTML = part;
     opened = url;
     opener = before;
     const heading = dialog.querySelector("h2[id]");

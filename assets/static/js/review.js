@@ -84,7 +84,6 @@
       const form = ctx?.review?.form;
       if (form?.isConnected) {
         form.dataset.edited = ctx.review.edited;
-        document.getElementById("review-trouble").textContent = panel()?.dataset.noAnswer ?? "";
       }
     },
   });
