@@ -545,6 +545,7 @@ func attackerRequests(t *testing.T, site *handlertest.Site) []string {
 			}
 		}
 		add("/search", "q", quoted)
+		add("/search", "q", "-"+quoted)
 		add("/search.csv", "q", quoted)
 		add("/search.atom", "q", "-title:"+quoted)
 		for _, filter := range everyNth([]string{"package", "source", "version", "pkg_arch", "type", "release", "user",

@@ -247,6 +247,7 @@ type Filter struct {
 	New        bool   // the oldest report is in these days; with a version: it is the problem's lowest version
 	Muted      MutedChoice
 	Query      string // identifies the match function; a list with a match but without Query is not cached
+	ByFacts    bool   // the match tests versions or days, which depend on Release
 
 	// Public makes the list one for visitors: it selects and sorts problems by what visitors see of
 	// them, see [Problem.Public]. A label that visitors do not see selects nothing.

@@ -37,6 +37,7 @@ type Query struct {
 	personal string // its text, if it depends on the person who asks it
 	person   string // whom "assignee:me" means; see For
 	muted    bool   // the query itself says whether it wants muted problems
+	byFacts  bool   // see [Filter.ByFacts]
 }
 
 type node interface {
@@ -115,6 +116,37 @@ func (q Query) String() string {
 	return q.node.text(bindOr)
 }
 
+// With returns the text of the query with one more term.
+func (q Query) With(field, value string) string {
+	added := term{field: field, value: value}
+	if q.Empty() {
+		return added.text(bindAnd)
+	}
+	return q.node.text(bindAnd) + " " + added.text(bindAnd)
+}
+
+// Term is a field with a value that everything found has.
+type Term struct {
+	Field, Value string
+	Without      string // text of the query without the term
+}
+
+// Terms returns the terms with a field that stand by themselves, without OR, a minus or an operator.
+func (q Query) Terms() []Term {
+	parts, ok := q.node.(allOf)
+	if !ok {
+		parts = allOf{q.node}
+	}
+	var terms []Term
+	for i, part := range parts {
+		if t, ok := part.(term); ok && t.field != "" && t.op == "" {
+			rest := append(slices.Clone(parts[:i]), parts[i+1:]...)
+			terms = append(terms, Term{t.field, t.value, rest.text(bindOr)})
+		}
+	}
+	return terms
+}
+
 // Empty reports whether the query matches everything.
 func (q Query) Empty() bool { return q.node == nil }
 
@@ -132,7 +164,7 @@ func (q Query) Matcher() func(*Problem) bool {
 // Narrow restricts a filter to the reports that the query counts: by release, version, architecture
 // or days. The filter then belongs to the list with q.Match, since its Query identifies that match.
 func (q Query) Narrow(f Filter) Filter {
-	f.Query = q.String()
+	f.Query, f.ByFacts = q.String(), q.byFacts
 	if q.person != "" {
 		f.Query += "\x00" + q.person
 	}
@@ -185,7 +217,7 @@ func parseQuery(text string, names []string) (Query, error) {
 	if t := p.peek(); t.kind != end {
 		return Query{}, errorAt(t.at, 1, "There is a parenthesis too many.")
 	}
-	q := Query{node: n, muted: p.muted}
+	q := Query{node: n, muted: p.muted, byFacts: p.byFacts}
 	if p.personal {
 		q.personal = text
 	}
@@ -201,6 +233,8 @@ type parser struct {
 	terms  int
 	counts []count // terms that restrict the reports that count
 	muted  bool    // a term is about muted problems
+
+	byFacts bool // a term compares versions, days or numbers
 
 	names    []string // of the person who asks
 	personal bool     // a term is about that person
@@ -335,6 +369,7 @@ func (p *parser) term(t token) (node, *QueryError) {
 		p.personal, holds = true, func(p *Problem) bool { return p.AssignedTo(names) }
 	}
 	p.muted = p.muted || t.field == "is" && strings.EqualFold(t.value, isMuted)
+	p.byFacts = p.byFacts || f.ordered
 	if f.counts {
 		p.counts = append(p.counts, count{token: t})
 	}

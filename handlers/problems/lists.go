@@ -67,7 +67,7 @@ func (s *Lists) ListProblems(w http.ResponseWriter, r *http.Request) error {
 func (s *Lists) problemList(r *http.Request, choice view.ListChoice, q index.Query,
 	cursor *index.Cursor,
 ) (view.ListPage, error) {
-	page := view.ListPage{Choice: choice, Size: web.ListSize, IngestURL: s.web.Config.IngestURL,
+	page := view.ListPage{Choice: choice, Search: q, Size: web.ListSize, IngestURL: s.web.Config.IngestURL,
 		Tracker: s.web.Config.TrackerName}
 	b, filter, notice, err := s.choices.listFilter(r.Context(), choice)
 	if err != nil {
@@ -83,6 +83,9 @@ func (s *Lists) problemList(r *http.Request, choice view.ListChoice, q index.Que
 	list := b.List(filter, match, cursor, web.ListSize)
 	page.Totals, page.First = crash.ProblemTotals{Problems: list.Totals.Problems, Reports: list.Totals.Reports}, list.First
 	page.Hidden = list.Totals.Hidden
+	if !q.Empty() {
+		page.Facets = b.Facets(filter, match)
+	}
 	if page.Rows, err = s.listRows(r, b, filter, list.Rows); err != nil {
 		return page, err
 	}

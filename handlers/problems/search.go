@@ -72,7 +72,8 @@ func (s *Lists) Search(w http.ResponseWriter, r *http.Request) error {
 	}
 	if web.WantsPart(r) && page.List != nil {
 		page.List.Shell = s.web.BareShell(r, "")
-		return s.web.Part(w, r, view.ListPart(*page.List))
+		w.Header().Set("HX-Push-Url", page.List.Choice.URL())
+		return s.web.Part(w, r, view.ListAnswer(*page.List))
 	}
 	page.Shell = s.web.Shell(r, view.SearchTitle(text))
 	page.Shell.Search = text

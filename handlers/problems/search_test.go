@@ -99,9 +99,11 @@ func TestSearch(t *testing.T) {
 	visitor.Get(handlertest.SearchFor("no-such-word")).Want(http.StatusOK).WantText(".empty",
 		"No problems match no-such-word in the "+
 			"past year.")
-	visitor.Get(handlertest.SearchFor("tidewatch")).Want(http.StatusOK).WantText("nav.periods [aria-current]",
+	visitor.Get(handlertest.SearchFor("tidewatch")).Want(http.StatusOK).WantText("#period [selected]",
 		"the past year")
-	visitor.Get(handlertest.SearchFor("tidewatch since:2026-01-01")).Want(http.StatusOK).WantNone("nav.periods")
+	visitor.Get(handlertest.SearchFor("tidewatch since:2026-01-01")).Want(http.StatusOK).WantNone("#period, #from")
+	visitor.Get(handlertest.SearchFor(`tidewatch release:"Ubuntu 24.04" version:1`)).Want(http.StatusOK).
+		WantNone("#release, #version")
 
 	// An invalid query shows the position of the error and stays in the box.
 	bad := visitor.Get(handlertest.SearchFor(`tidewatch state:b<i>`)).Want(http.StatusUnprocessableEntity)
@@ -130,6 +132,71 @@ func TestSearch(t *testing.T) {
 	names := visitor.Part("/search/complete?" + url.Values{"q": {"is:filed tide"}}.Encode()).Want(http.StatusOK)
 	names.WantText(`option[value="is:filed package:tidewatch"]`, "is:filed tidewatch (package)").
 		WantText(`option[value="is:filed frame:tide_parse_row"]`, "is:filed tide_parse_row (function)")
+}
+
+// TestSearchFacets follows every link that narrows a search: it leads to as many problems as it says, and can be
+// removed again.
+func TestSearchFacets(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	native := site.Save(t, crashtest.Native())
+	for n, report := range []crashtest.Report{
+		crashtest.Native(crashtest.Process(2), crashtest.On("Ubuntu 22.04"), crashtest.Version("1.4.8-1")),
+		crashtest.Hang(crashtest.On("Ubuntu 26.04")), crashtest.Recoverable(), crashtest.RustPanic(),
+	} {
+		b := site.Save(t, report)
+		dbtest.Must(site.Problems.Tag(t.Context(), b.ID, []string{"sru", "urgent"}[n%2], "ada"))(t)
+	}
+	python := site.Save(t, crashtest.Python())
+	dbtest.Must(site.Bugs.LinkBug(t.Context(), python.ID, crash.Bug{Number: 2101233, URL: "https://bugs.example/2101233",
+		By: "ada"}))(t)
+	tess, visitor := site.As(t, crash.RoleTriager), site.As(t, "")
+	tess.Post(native.ID.Path()+"/assign", url.Values{"do": {"me"}}).Want(http.StatusSeeOther)
+	const start = "/search?q=-zzz+OR+yyy"
+	for name, c := range map[string]*handlertest.Client{"tess": tess, "a visitor": visitor} {
+		found := func(path string) (*goquery.Document, string) {
+			page := c.Get(path).Want(http.StatusOK)
+			return page.HTML(), page.HTML().Find(".totals [role=status] span").First().Text()
+		}
+		page, all := found(start)
+		checktest.Equal(t, name+": found", all, "5 problems")
+		names := page.Find(".refine h2").Map(func(_ int, s *goquery.Selection) string { return s.Text() })
+		want := []string{"Release", "Version", "Problem type", "Status", "Bug", "Assigned to", "Tag"}
+		if c == visitor {
+			want = want[:5]
+		}
+		checktest.Diff(t, name+": facets", names, want)
+		page.Find(".refine li a").Each(func(_ int, s *goquery.Selection) {
+			value := s.Find("span").First().Text()
+			narrowed, n := found(s.AttrOr("href", ""))
+			checktest.Equal(t, name+": "+value, n, s.AttrOr("title", ""))
+			chip := narrowed.Find(".chosen a")
+			if chip.Length() != 1 || !strings.Contains(chip.Text(), value) {
+				t.Errorf("%s: %s: got the terms %q", name, value, chip.Text())
+			}
+			if again, n := found(chip.AttrOr("href", "")); n != all || again.Find(".chosen").Length() != 0 {
+				t.Errorf("%s: without %s again: got %s", name, value, n)
+			}
+		})
+		links := page.Find(".refine li a").Text()
+		for _, want := range []string{"Ubuntu 22.04 (jammy) 1", "Hang 1", "without a bug 4with a bug 1"} {
+			if !strings.Contains(links, want) {
+				t.Errorf("%s: got no %q in %s", name, want, links)
+			}
+		}
+	}
+
+	// A search without the words keeps the filters, and a change of a filter in place keeps the words.
+	page := tess.Get(start + "&release=Ubuntu+24.04&type=Hang&sort=last").Want(http.StatusOK)
+	for name, want := range map[string]string{"release": "Ubuntu 24.04", "type": "Hang", "sort": "last"} {
+		checktest.Equal(t, name, page.Attr(`[form="search-box"][name=`+name+`]`, "value"), want)
+	}
+	checktest.Equal(t, "words", page.Attr(".list-filter [name=q]", "value"), "-zzz OR yyy")
+	page.WantNone("details.more[open]").WantNone("#reliability")
+	part := tess.Part(start + "&release=Ubuntu+22.04").Want(http.StatusOK).WantNone("#reliability")
+	part.WantText("#problems .totals", "1 problem").WantText(".chosen", "Ubuntu 22.04").WantText(".refine h2", "Version")
+	checktest.Equal(t, "address", part.Header.Get("HX-Push-Url"), "/search?period=year&q=-zzz+OR+yyy&release=Ubuntu+22.04")
+	tess.Get("/?period=month").WantNone(".refine, .chosen, [form=search-box]")
 }
 
 // TestSearchKeys searches and moves through a list using only the keyboard.

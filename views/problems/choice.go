@@ -151,6 +151,19 @@ func (c ListChoice) SortURL(by index.Column) string {
 }
 
 func (c ListChoice) url(q url.Values) string {
+	c.encode(q)
+	return c.path() + "?" + q.Encode()
+}
+
+// path returns the address of the page that has the list.
+func (c ListChoice) path() string {
+	if c.Query != "" {
+		return layout.PathSearch
+	}
+	return "/"
+}
+
+func (c ListChoice) encode(q url.Values) {
 	if c.dated() {
 		set(q, "from", IsoDay(c.From))
 		set(q, "to", IsoDay(c.To))
@@ -176,11 +189,17 @@ func (c ListChoice) url(q url.Values) string {
 	if c.Ascending {
 		q.Set("order", "up")
 	}
-	if c.Query != "" {
-		q.Set("q", c.Query)
-		return layout.PathSearch + "?" + q.Encode()
+	set(q, "q", c.Query)
+}
+
+// kept returns the filters that stay when the text of the search changes.
+func (c ListChoice) kept() []hiddenField {
+	q, own := url.Values{}, []string{"q"}
+	if c.shown() == string(crash.PeriodYear) { // as without a period
+		own = append(own, "period")
 	}
-	return "/?" + q.Encode()
+	c.encode(q)
+	return hiddenFields(q, own)
 }
 
 func set(q url.Values, name, value string) {
@@ -192,10 +211,10 @@ func set(q url.Values, name, value string) {
 // widened returns the choice without any filter except time.
 func (c ListChoice) widened() ListChoice { return ListChoice{Period: c.Period, From: c.From, To: c.To} }
 
-// more reports whether one of the folded controls has a value.
+// more reports whether one of the folded controls has a value. Of a search, the terms above the list show some.
 func (c ListChoice) more() bool {
-	return c.dated() || c.Ranged || c.Source != "" || c.Version != "" || c.Type != "" || c.State != "" ||
-		c.Set != "" || c.Person != "" || c.New || c.ShowMuted != ""
+	return c.dated() || c.Ranged || c.Source != "" || c.Set != "" || c.Person != "" || c.New || c.ShowMuted != "" ||
+		c.Query == "" && (c.Version != "" || c.Type != "" || c.State != "")
 }
 
 // narrowed reports whether the choice has any filter except time.

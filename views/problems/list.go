@@ -36,6 +36,10 @@ type ListPage struct {
 	Size      int    // rows per page
 	IngestURL string // address to which machines send reports
 
+	// Of a search.
+	Search index.Query
+	Facets []index.Facet
+
 	// Cached while rows are rendered.
 	via     string // query of the addresses of problems
 	highest int64  // largest count of a row

@@ -182,9 +182,11 @@ func (c ReportChoice) withoutColumns() ReportChoice {
 }
 
 // hidden returns the fields of the choice that a form sends in addition to its own, sorted by name.
-func (c ReportChoice) hidden(own ...string) []hiddenField {
+func (c ReportChoice) hidden(own ...string) []hiddenField { return hiddenFields(c.Query(), own) }
+
+func hiddenFields(q url.Values, own []string) []hiddenField {
 	var fields []hiddenField
-	for name, values := range c.Query() {
+	for name, values := range q {
 		if !slices.Contains(own, name) {
 			fields = append(fields, hiddenField{name, values[0]})
 		}
