@@ -168,8 +168,8 @@ func (u User) CheckTriage(source string) error {
 	if u.GroupsExpired {
 		return ErrGroupsExpired
 	}
-	return Errorf(Forbidden, "role_of_package", "You may not decide about problems of %s: that needs the role triager "+
-		"for this package. Somebody who is an administrator here can give it to you.", packageOrAll(source))
+	return Errorf(Forbidden, "role_of_package", "Deciding about problems of %s needs the role triager for this package. "+
+		"Ask an administrator for it.", packageOrAll(source))
 }
 
 // HiddenField is the field of a report in files and answers that lists the names of hidden fields.
@@ -198,8 +198,7 @@ func (u User) CheckPrivate(source string) error {
 	if u.Private.Include(source) {
 		return nil
 	}
-	return Errorf(Forbidden, "private", "This needs the right to private data of %s. Somebody who is an administrator "+
-		"here can give it to you.", packageOrAll(source))
+	return Errorf(Forbidden, "private", "This needs the right to private data of %s. Ask an administrator for it.", packageOrAll(source))
 }
 
 func packageOrAll(source string) string {

@@ -18,7 +18,7 @@ type StateWord string
 // The states of problems with a bug.
 const (
 	StateNone        StateWord = ""            // nothing is known yet
-	StateUnread      StateWord = "unread"      // the bug has not been read from the tracker yet
+	StateUnknown     StateWord = "unknown"     // the bug has not been read from the tracker yet
 	StateOpen        StateWord = "open"        // in some release the problem is seen, and no fix is known
 	StateDisappeared StateWord = "disappeared" // the bug is open, and the problem is gone from every release
 	StateFixed       StateWord = "fixed"       // the bug is closed with a fix, and no release is open
@@ -39,7 +39,7 @@ const (
 // StateWords lists every state by which lists can be filtered. Those that need a person's attention
 // come first.
 var StateWords = []StateWord{
-	StateRegression, StateOpen, StateNew, StateUnfiled, StateDisappeared, StateGone, StateUnread, StatePrivate,
+	StateRegression, StateOpen, StateNew, StateUnfiled, StateDisappeared, StateGone, StateUnknown, StatePrivate,
 	StateClosed,
 	StateFixed, StateNameless, StateTests,
 }

@@ -86,7 +86,7 @@ func ListedFindings(findings []GateFinding) []GateFinding {
 func GateUncounted() []string { return []string{"Package", "Bug"} }
 
 // GateUnknown says what the gate cannot know. Every presentation of an answer includes it.
-const GateUnknown = "Nobody tells mishap how many machines have a version installed. The rates count all reports of " +
+const GateUnknown = "Machines do not report which versions they have installed. The rates count all reports of " +
 	"the package, per active machine of the release: one that reported anything in the 90 days before."
 
 // MaxFindings is the maximum number of problems that an answer lists in each list of a release.

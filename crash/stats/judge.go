@@ -53,7 +53,7 @@ func markEnded(releases []crash.ReleaseStatus, today time.Time) {
 type judgement struct {
 	b       crash.Bucket
 	reading *crash.BugReading // nil: there is no bug, or no information about it
-	unsaid  crash.StateWord   // if there is a bug but no reading: StateUnread or StatePrivate
+	unsaid  crash.StateWord   // if there is a bug but no reading: StateUnknown or StatePrivate
 	hidden  bool              // with StatePrivate: our account cannot read the bug
 	read    time.Time
 	today   time.Time
@@ -80,7 +80,7 @@ func newJudgement(b crash.Bucket, seen []crash.VersionSeen, inUse VersionsByRele
 	j.read = state.Read
 	switch {
 	case state.Read.IsZero():
-		j.unsaid = crash.StateUnread
+		j.unsaid = crash.StateUnknown
 	case private:
 		j.unsaid, j.hidden = crash.StatePrivate, hidden
 	default:
@@ -114,8 +114,8 @@ func (j *judgement) state(releases []crash.ReleaseStatus) (crash.StateWord, stri
 func (j *judgement) stateOfBug(counting []crash.ReleaseStatus) (crash.StateWord, string) {
 	closedAndSeen := func(r crash.ReleaseStatus) bool { return r.Word == crash.StateClosed && r.Week > 0 }
 	switch {
-	case j.unsaid == crash.StateUnread:
-		return crash.StateUnread, "The bug has not been read from the tracker yet."
+	case j.unsaid == crash.StateUnknown:
+		return crash.StateUnknown, "The bug has not been read from the tracker yet."
 	case j.hidden:
 		return crash.StatePrivate, "The bug cannot be read: it is private or deleted."
 	case j.unsaid == crash.StatePrivate:

@@ -188,7 +188,7 @@ var situations = map[string]struct {
 			"and 2 other releases (2 reports this week)."},
 
 	// The tracker gives little information.
-	"never read": {situation{bug: bugWith(), unread: true, seen: seenIn(noble, "1.0", 0, 1)}, crash.StateUnread,
+	"never read": {situation{bug: bugWith(), unread: true, seen: seenIn(noble, "1.0", 0, 1)}, crash.StateUnknown,
 		"The bug has not been read from the tracker yet. Open in 24.04 (1 report this week)."},
 	"hidden": {situation{bug: &crash.BugReading{Hidden: true}, seen: seenIn(noble, "1.2", 0, 1)}, crash.StatePrivate,
 		"The bug cannot be read: it is private or deleted. Open in 24.04 (1 report this week)."},
@@ -648,7 +648,7 @@ func contradictions(b crash.Bucket, s situation) (found []string) {
 		wrong("whether it is a regression: %v, in version %q", ok, version)
 	}
 	if (b.Bug.Number == 0) == slices.Contains([]crash.StateWord{crash.StateOpen, crash.StateFixed, crash.StateClosed,
-		crash.StateRegression, crash.StateDisappeared, crash.StatePrivate, crash.StateUnread}, st.Word) {
+		crash.StateRegression, crash.StateDisappeared, crash.StatePrivate, crash.StateUnknown}, st.Word) {
 		wrong("the word %q with the bug %d", st.Word, b.Bug.Number)
 	}
 	for _, r := range st.Releases {

@@ -75,7 +75,7 @@ func (a *Store) SignInIdentity(ctx context.Context, in crash.Identity) (Identifi
 			return fmt.Errorf("find identity: %w", err)
 		case disabled:
 			return crash.Errorf(crash.Forbidden, "account_disabled",
-				"You are %s here, and this account is disabled. Somebody who is an administrator here can enable it.", out.Name)
+				"You are %s here, and this account is disabled. Ask an administrator to enable it.", out.Name)
 		}
 		args["id"], args["user"] = out.IdentityID, out.UserID
 		if _, err := tx.Exec(ctx, sqlTouchIdentity, args); err != nil {

@@ -455,8 +455,8 @@ func TestAskForCore(t *testing.T) {
 
 	triager.Post(ask, nil).WantRedirect(http.StatusSeeOther, page+"#symbols")
 	for _, c := range []*handlertest.Client{viewer, triager} {
-		c.Get(page).WantText("#symbols", "Asked for a core by ada-triager, at 20").
-			WantText("#symbols", "; the next machine that reports it will be asked.")
+		c.Get(page).WantText("#symbols", "ada-triager asked for a core on 20").
+			WantText("#symbols", "The next machine that reports the problem will send one.")
 	}
 	viewer.Get(page).WantNone("#symbols button")
 	site.Visitor(t).Get(page).WantNone("#symbols")

@@ -385,7 +385,7 @@ func TestRequiredApp(t *testing.T) {
 	site.Visitor(t).Get("/api/1.0/", handlertest.Header{Name: "Authorization", Value: "Bearer " + token}).
 		Want(http.StatusOK)
 
-	c.Get("/account/second-factor").Want(http.StatusOK).WantText("[role=alert]", "nothing else works")
+	c.Get("/account/second-factor").Want(http.StatusOK).WantText("[role=alert]", "Set it up to continue")
 	c.Post("/account/second-factor/begin", url.Values{"password": {handlertest.Password}}).Want(http.StatusSeeOther)
 	secret := strings.ReplaceAll(c.Get("/account/second-factor").Text("code.break"), " ", "")
 	code := dbtest.Must(totp.GenerateCode(secret, time.Now()))(t)

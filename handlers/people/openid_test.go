@@ -122,7 +122,7 @@ func TestOpenID(t *testing.T) {
 	back = answer(t, visit(t, other, startOpenID, "/my"), "zzz")
 	other.Get(back.RequestURI()).WantRedirect(http.StatusSeeOther, "/account")
 	other.Get("/account").Want(http.StatusOK).WantText("[role=alert]",
-		"You are signed in as kim-2, but you have no rights here yet.").WantNone("#make-token")
+		"You are signed in as kim-2, but you have no role here yet.").WantNone("#make-token")
 	other.Get("/my").Want(http.StatusForbidden).WantText("main", "You are signed in as kim-2")
 	other.Post("/account/tokens", url.Values{"name": {"x"}, "scope": {"read"}, "days": {"7"}}).Want(http.StatusForbidden)
 	other.Get("/").Want(http.StatusOK).WantText(".account-name", "kim-2")

@@ -328,10 +328,9 @@ func (s *Lists) exportBug(w http.ResponseWriter, r *http.Request, number int64, 
 }
 
 var (
-	errNoCore        = crash.Errorf(crash.NotFound, "no_core", "No core dump of this report is kept on this machine.")
+	errNoCore        = crash.Errorf(crash.NotFound, "no_core", "This machine has no core dump of this report.")
 	errCoreForbidden = crash.Errorf(crash.Forbidden, "core_forbidden",
-		"Core dumps need the role triager and the private right for the package. "+
-			"Somebody who is an administrator here can give them to you.")
+		"Core dumps need the role triager and the private right for the package. Ask an administrator for them.")
 )
 
 // rawReport is a report as JSON: its metadata, and the fields as they arrived.

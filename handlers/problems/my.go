@@ -177,7 +177,7 @@ func (s *Lists) fillMy(r *http.Request, page *view.MyPage, follows []crash.Follo
 	filter := page.List.Choice.FilterOn(s.web.Now())
 	rows, totals := b.All(filter, chosen.match)
 	page.Problems, page.Reports, page.List.Hidden = len(rows), totals.Reports, totals.Hidden
-	isNew, err := s.newProblems(r, page, chosen, rows)
+	unread, err := s.newProblems(r, page, chosen, rows)
 	if err != nil {
 		return err
 	}
@@ -190,11 +190,11 @@ func (s *Lists) fillMy(r *http.Request, page *view.MyPage, follows []crash.Follo
 		for _, i := range chosen.positions(row.Problem) {
 			followed[i].Problems++
 			followed[i].Reports += row.Count
-			if isNew[row.ID] {
-				followed[i].New++
+			if unread[row.ID] {
+				followed[i].Unread++
 			}
 		}
-		name := myGroup(row, isNew[row.ID], mine)
+		name := myGroup(row, unread[row.ID], mine)
 		grouped[name] = append(grouped[name], row)
 	}
 	return s.fillGroups(r, page, b, filter, grouped, chosen.names)
@@ -220,11 +220,11 @@ func (s *Lists) newProblems(r *http.Request, page *view.MyPage, chosen *selectio
 			arrived = append(arrived, row)
 		}
 	}
-	isNew, err := newSince(r.Context(), s.People, page.Visit, arrived)
+	unread, err := newSince(r.Context(), s.People, page.Visit, arrived)
 	if err != nil {
 		return nil, err
 	}
-	for id := range isNew {
+	for id := range unread {
 		marked[id] = true
 	}
 	return marked, nil
@@ -237,33 +237,33 @@ func newSince(ctx context.Context, known *people.Store, visit crash.Visit, rows 
 	if visit.Seen.IsZero() {
 		return nil, nil
 	}
-	isNew := map[crash.BucketID]bool{}
+	unread := map[crash.BucketID]bool{}
 	var late []crash.BucketID
 	for _, row := range rows {
 		switch {
 		case row.First().At.After(visit.Seen):
-			isNew[row.ID] = true
+			unread[row.ID] = true
 		case row.First().At.After(visit.Seen.AddDate(0, 0, -lateDays)):
 			late = append(late, row.ID)
 		}
 	}
 	if len(late) == 0 {
-		return isNew, nil
+		return unread, nil
 	}
 	arrived, err := known.ArrivedSince(ctx, late, visit.Seen)
 	for _, id := range arrived {
-		isNew[id] = true
+		unread[id] = true
 	}
-	return isNew, err
+	return unread, err
 }
 
 // myGroups are the groups of the page, in display order.
-var myGroups = [...]string{view.MyNew, view.MyAssigned, view.MyRegression, view.MyUnfiled, view.MyFiled}
+var myGroups = [...]string{view.MyUnread, view.MyAssigned, view.MyRegression, view.MyUnfiled, view.MyFiled}
 
-func myGroup(row index.Row, isNew, mine bool) string {
+func myGroup(row index.Row, unread, mine bool) string {
 	switch {
-	case isNew:
-		return view.MyNew
+	case unread:
+		return view.MyUnread
 	case mine:
 		return view.MyAssigned
 	case row.State == crash.StateRegression:
@@ -274,12 +274,12 @@ func myGroup(row index.Row, isNew, mine bool) string {
 	return view.MyFiled
 }
 
-// fillGroups loads the rows that the page shows. It sorts new problems by the group that they
+// fillGroups loads the rows that the page shows. It sorts unread problems by the group that they
 // would otherwise be in.
 func (s *Lists) fillGroups(r *http.Request, page *view.MyPage, b *index.Index, filter index.Filter,
 	grouped map[string][]index.Row, names []string,
 ) error {
-	slices.SortStableFunc(grouped[view.MyNew], func(x, y index.Row) int {
+	slices.SortStableFunc(grouped[view.MyUnread], func(x, y index.Row) int {
 		return slices.Index(myGroups[:], myGroup(x, false, x.AssignedTo(names))) -
 			slices.Index(myGroups[:], myGroup(y, false, y.AssignedTo(names)))
 	})
@@ -317,8 +317,8 @@ func (s *Lists) fillGroups(r *http.Request, page *view.MyPage, b *index.Index, f
 
 func groupTitle(group string, n int) string {
 	switch group {
-	case view.MyNew:
-		return "new since your last visit"
+	case view.MyUnread:
+		return "unread"
 	case view.MyAssigned:
 		return "assigned to you"
 	case view.MyRegression:
@@ -522,11 +522,11 @@ func keyOf(m crash.FollowMark) markKey {
 // It returns which problems are new since the previous visit, and what is new about followed ones,
 // by their names as follows.
 func (s *Lists) updateMarks(ctx context.Context, user int64, visit crash.Visit, chosen *selection) (
-	isNew map[crash.BucketID]bool, news map[string]string, err error,
+	unread map[crash.BucketID]bool, news map[string]string, err error,
 ) {
-	isNew, news = map[crash.BucketID]bool{}, map[string]string{}
+	unread, news = map[crash.BucketID]bool{}, map[string]string{}
 	if len(chosen.marks) == 0 {
-		return isNew, news, nil
+		return unread, news, nil
 	}
 	stored, err := s.People.Marks(ctx, user)
 	if err != nil {
@@ -558,13 +558,13 @@ func (s *Lists) updateMarks(ctx context.Context, user int64, visit crash.Visit, 
 			drop = append(drop, old)
 		}
 		if !visit.Seen.IsZero() && m.At.After(visit.Seen) {
-			isNew[m.Bucket] = true
+			unread[m.Bucket] = true
 			if m.Kind == crash.FollowProblem {
 				news[m.Name] = m.News
 			}
 		}
 	}
-	return isNew, news, s.People.SaveMarks(ctx, user, save, drop)
+	return unread, news, s.People.SaveMarks(ctx, user, save, drop)
 }
 
 // maxNews is the largest length of what is new about a problem, in code points.

@@ -63,7 +63,7 @@ func TestMyPackages(t *testing.T) {
 	p.Several(1, crashtest.Native, crashtest.At(handlertest.Today.AddDate(0, 0, -3)), crashtest.Set("DuplicateSignature",
 		"came late"))
 	page = ada.Get("/my").Want(http.StatusOK)
-	want := []string{"# 1 new since your last visit", "tidewatch", "# 2 without a bug", "tidewatch", "harbor-sync"}
+	want := []string{"# 1 unread", "tidewatch", "# 2 without a bug", "tidewatch", "harbor-sync"}
 	if got := groups(page); !slices.Equal(got, want) {
 		t.Errorf("second visit: got %q, want %q", got, want)
 	}
@@ -71,14 +71,14 @@ func TestMyPackages(t *testing.T) {
 		t.Errorf("second visit, loaded again: got %q, want %q", got, want)
 	}
 	page.WantText(".followed tbody tr:nth-child(2)", "tidewatch package 1 2 4")
-	if got, want := groups(ada.Get("/my?only=new")), want[:2]; !slices.Equal(got, want) {
+	if got, want := groups(ada.Get("/my?only=unread")), want[:2]; !slices.Equal(got, want) {
 		t.Errorf("one group: got %q, want %q", got, want)
 	}
 	ada.Post("/my/seen", url.Values{"seen": {page.Attr("#seen input[name=seen]", "value")}}).WantRedirect(
 		http.StatusSeeOther, "/my")
-	page = ada.Get("/my").WantText(".flash-done", "Marked as seen.")
+	page = ada.Get("/my").WantText(".flash-done", "Marked as read.")
 	if got := groups(page); got[0] != "# 3 without a bug" {
-		t.Errorf("after marking all as seen: got %q, want nothing new", got)
+		t.Errorf("after marking all as read: got %q, want nothing unread", got)
 	}
 	ada.Post("/my/seen", url.Values{"seen": {page.Attr(".flash input[name=seen]", "value")}}).WantRedirect(
 		http.StatusSeeOther, "/my")
@@ -213,7 +213,7 @@ func TestFollowProblem(t *testing.T) {
 	p.Several(1, crashtest.Native, crashtest.At(handlertest.Today), crashtest.Version("1.5.0-1"), crashtest.Process(50))
 	for range 2 { // it stays new for the whole visit
 		page = ada.Get("/my").WantText(".followed tbody tr", "problem first seen in 1.5.0-1 1 1 6")
-		if got, want := groups(page), []string{"# 1 new since your last visit", "tidewatch"}; !slices.Equal(got, want) {
+		if got, want := groups(page), []string{"# 1 unread", "tidewatch"}; !slices.Equal(got, want) {
 			t.Errorf("new version: got %q, want %q", got, want)
 		}
 	}
@@ -222,7 +222,7 @@ func TestFollowProblem(t *testing.T) {
 	ada.Get("/my").WantText(".followed tbody tr", "bug 7")
 	later(time.Hour)
 	page = ada.Get("/my").WantText(".followed tbody tr", "problem 0 1 6")
-	if got := groups(page); len(got) == 0 || strings.Contains(got[0], "new") {
+	if got := groups(page); len(got) == 0 || strings.Contains(got[0], "unread") {
 		t.Errorf("next visit: got %q, want nothing new", got)
 	}
 
@@ -266,7 +266,7 @@ func TestFollowSearch(t *testing.T) {
 	tag(other)
 	for range 2 {
 		page = ada.Get("/my").WantText(".followed tbody tr", "For an SRU saved search 1 2 4")
-		if got, want := groups(page), []string{"# 1 new since your last visit", "harbor-sync", "# 1 without a bug",
+		if got, want := groups(page), []string{"# 1 unread", "harbor-sync", "# 1 without a bug",
 			"tidewatch"}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}

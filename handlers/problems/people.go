@@ -626,7 +626,7 @@ func (s *Lists) SaveSeen(w http.ResponseWriter, r *http.Request) error {
 		var err error
 		if seen, err = time.Parse(time.RFC3339Nano, stamp); err != nil || seen.After(s.web.Now()) {
 			return crash.Errorf(crash.Invalid, "bad_time",
-				"The form does not say until when to mark problems as seen. Reload the page and try again.")
+				"The form does not say which problems to mark as read. Reload the page and try again.")
 		}
 	}
 	previous, err := s.People.SetSeen(r.Context(), web.CurrentUser(r).ID, seen)
@@ -637,9 +637,9 @@ func (s *Lists) SaveSeen(w http.ResponseWriter, r *http.Request) error {
 	if !previous.IsZero() {
 		undo.Value = previous.UTC().Format(time.RFC3339Nano)
 	}
-	message := layout.Flash{Kind: layout.FlashDone, Text: "Marked as seen.", Undo: undo}
+	message := layout.Flash{Kind: layout.FlashDone, Text: "Marked as read.", Undo: undo}
 	if seen.Before(previous) {
-		message = layout.Flash{Kind: layout.FlashDone, Text: "Marked as new again."}
+		message = layout.Flash{Kind: layout.FlashDone, Text: "Marked as unread."}
 	}
 	return s.web.RedirectWith(w, r, followPage(r), message)
 }

@@ -414,8 +414,8 @@ func TestTraitsOfProblem(t *testing.T) {
 	c := site.As(t, crash.RoleViewer)
 	c.Get(b.ID.Path()).WantText(".traits-fold h2", "What stands out")
 	c.Get(b.ID.Path()+"/traits").Want(http.StatusOK).WantText("#traits",
-		"100% Package libtide1 1.2-1<x> (0% elsewhere)").WantText("#traits .hint", "newest 6 reports, compared with 6 "+
-		"of the package’s other problems (one per machine)")
+		"100% Package libtide1 1.2-1<x> (0% elsewhere)").WantText("#traits .hint", "Newest 6 reports, compared with 6 "+
+		"of the package’s other problems, one per machine")
 	for pid := range 9 { // the same machine again and again
 		site.Save(t, crashtest.Native(crashtest.Process(pid+200), crashtest.Set("Dependencies", "libc6 2.38")))
 	}

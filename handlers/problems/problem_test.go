@@ -380,7 +380,7 @@ func TestStatusInBrowser(t *testing.T) {
 		}
 	}
 	before, after := []string{"First seen in the past week", "Worth filing?", "Create"},
-		[]string{"unread", "has not been read from the tracker yet"}
+		[]string{"unknown", "has not been read from the tracker yet"}
 
 	created := problem(1, "created")
 	open(created.ID.Path(), "#status .create-bug button")

@@ -281,9 +281,7 @@ func (s *Kit) need(role crash.Role, allows func(crash.User) bool) func(http.Hand
 				return errNoRights(u)
 			case u.Role != crash.RoleNone:
 				return crash.Errorf(crash.Forbidden, "role",
-					"This needs the role %s; yours is %s. "+
-						"Somebody who is an administrator here can change that.",
-					role, u.Role)
+					"This needs the role %s; yours is %s. Ask an administrator to change it.", role, u.Role)
 			case formatOf(r) == formatPage && SafeMethods[r.Method]:
 				return Redirect(w, r, layout.SignInURL(ReturnPath(r)))
 			case s.saveable(r):

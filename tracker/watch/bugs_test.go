@@ -77,7 +77,7 @@ func TestStatesComeBack(t *testing.T) {
 	w := f.reader(i, everyRound)
 	signature := f.inVersion(1, "1.0-1")
 	number := f.file(i, signature)
-	f.wantState(signature, crash.StateUnread, "")
+	f.wantState(signature, crash.StateUnknown, "")
 	round(t, w)
 	if task := f.wantState(signature, crash.StateOpen, "New").Bug.State.Tasks[0]; task.Assignee != "" ||
 		task.Milestone != "" || task.Importance != "Undecided" {
@@ -228,7 +228,7 @@ func TestOneInstanceReadsAtATime(t *testing.T) {
 		t.Fatalf("acquire the lock: got %t, %v", ok, err)
 	}
 	round(t, w)
-	f.wantState(signature, crash.StateUnread, "")
+	f.wantState(signature, crash.StateUnknown, "")
 	if _, ok, err := first.store.LockBugs(t.Context()); ok || err != nil {
 		t.Errorf("while another instance has the lock: got %t, %v; want false", ok, err)
 	}

@@ -291,7 +291,7 @@ func listWord(p *BugPart) (word, class string) {
 		return fixedWord(p.Status), "word-good"
 	case crash.StateDisappeared, crash.StateGone, crash.StateClosed, crash.StatePrivate, crash.StateTests:
 		return string(word), ""
-	case crash.StateNone, crash.StateUnread, crash.StateNew, crash.StateUnfiled, crash.StateNameless:
+	case crash.StateNone, crash.StateUnknown, crash.StateNew, crash.StateUnfiled, crash.StateNameless:
 	}
 	return "", ""
 }

@@ -150,7 +150,7 @@ func adviceState(kind stats.AdviceKind) string {
 }
 
 func similarStatus(b crash.Bucket) string {
-	if b.Status.Tracker != "" || b.Status.Word == crash.StateUnread {
+	if b.Status.Tracker != "" || b.Status.Word == crash.StateUnknown {
 		return b.Status.Tracker
 	}
 	return string(b.Status.Word)

@@ -149,7 +149,7 @@ func mailAddress(p MailSettingsPage) templ.Component {
 			}
 			ctx = templ.InitializeContext(ctx)
 			if p.Settings.Address == "" {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<p>You get no mail yet. Enter an address; a link in a mail to it confirms that it is yours.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<p>You get no mail yet. Enter an address, and confirm it by the link in the first mail.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -204,7 +204,7 @@ func mailAddress(p MailSettingsPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "</span></p><p class=\"hint\">Open the link in the mail that was sent to this address. It is valid for three days.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "</span></p><p class=\"hint\">Open the link in the mail to this address within three days.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -586,7 +586,7 @@ func mailChoices(p MailSettingsPage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 50, "\" required maxlength=\"60\" placeholder=\"Europe/Paris\" autocomplete=\"off\" spellcheck=\"false\" aria-describedby=\"mail-zone-hint\"><p class=\"hint\" id=\"mail-zone-hint\">Of all hours on this page, such as Europe/Paris, America/New_York or UTC.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 50, "\" required maxlength=\"60\" placeholder=\"Europe/Paris\" autocomplete=\"off\" spellcheck=\"false\" aria-describedby=\"mail-zone-hint\"><p class=\"hint\" id=\"mail-zone-hint\">Such as Europe/Paris, America/New_York or UTC.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -612,7 +612,7 @@ func mailChoices(p MailSettingsPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 53, "</select></div><p class=\"hint\">Mail for each event waits until they end. Alerts to administrators and the daily or weekly mail do not wait.</p></fieldset><fieldset class=\"field\"><legend>About</legend><div class=\"mail-kinds\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 53, "</select></div><p class=\"hint\">Mail about single events waits until they end. Alerts, daily and weekly mail do not.</p></fieldset><fieldset class=\"field\"><legend>About</legend><div class=\"mail-kinds\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1149,7 +1149,7 @@ func Unsubscribe(p UnsubscribePage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.Done {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 88, "<p role=\"status\">You get no more mail from this site. Your inbox still gets everything.</p><p><a href=\"")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 88, "<p role=\"status\">You get no more mail from this site. Your inbox still shows everything.</p><p><a href=\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1162,12 +1162,12 @@ func Unsubscribe(p UnsubscribePage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 89, "\">Change your mind, or choose what you get</a></p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 89, "\">Change this</a></p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 90, "<p>Stop all mail from this site? Your inbox still gets everything.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 90, "<p>Stop all mail from this site? Your inbox still shows everything.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1206,7 +1206,7 @@ func Unsubscribe(p UnsubscribePage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 93, "\">Or get less mail: choose hours and kinds of events.</a></p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 93, "\">Or choose when and about what you get mail</a></p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

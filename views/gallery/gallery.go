@@ -269,7 +269,7 @@ func specimens() []specimen {
 		{"Search, mistake", problemsview.Search(problemsview.SearchPage{Shell: shell("Search", visitor), Query: "colour:red",
 			Problem: &index.QueryError{
 				Length: 6, Message: "There is no field named colour."}})},
-		{"Keyboard shortcuts", problemsview.Keys(shell("Keyboard shortcuts", visitor))},
+		{"Keys and words", problemsview.Keys(shell(problemsview.KeysTitle, visitor))},
 		{"Error, not signed in", layout.ErrorPage(shell("Error", visitor),
 			layout.ErrorView{Status: 401, Message: "Reports are for people with an account.", SignIn: true})},
 		{"Error, no permission", layout.ErrorPage(shell("Error", viewer),

@@ -198,12 +198,12 @@ func my(visit crash.Visit, notice string) problemsview.MyPage {
 		Shell: shell("My packages", viewer), Visit: visit, Notice: notice, Tracker: "Launchpad", Problems: 4,
 		Reports: 8773,
 		Followed: []problemsview.Followed{
-			{Follow: crash.Follow{Kind: crash.FollowPackage, Name: "tidewatch"}, Problems: 4, New: 1, Reports: 8773},
+			{Follow: crash.Follow{Kind: crash.FollowPackage, Name: "tidewatch"}, Problems: 4, Unread: 1, Reports: 8773},
 			{Follow: crash.Follow{Kind: crash.FollowPerson, Name: "grace"}, Unknown: true},
 			{Follow: crash.Follow{Kind: crash.FollowPerson, Name: "nobody"}, Nobody: true},
 			{Follow: crash.Follow{Kind: crash.FollowSet, Name: "desktop-core"}, Packages: 212},
 			{Follow: crash.Follow{Kind: crash.FollowProblem, Name: bucket(0).ID.String()}, Label: bucket(0).Title,
-				Path: bucket(0).ID.Path(), News: "now regression, first seen in 46.4-0ubuntu2", New: 1, Problems: 1, Reports: 12},
+				Path: bucket(0).ID.Path(), News: "now regression, first seen in 46.4-0ubuntu2", Unread: 1, Problems: 1, Reports: 12},
 			{Follow: crash.Follow{Kind: crash.FollowSearch, Name: "7"}, Label: "For an SRU", Path: "/search?q=tag:sru"},
 		},
 		Form: problemsview.FollowForm{Kind: crash.FollowPackage, Name: "two words", Problem: "This is not a valid name."},
@@ -211,7 +211,7 @@ func my(visit crash.Visit, notice string) problemsview.MyPage {
 	page.List = list(page.Shell, cells)
 	page.List.Choice.Period = crash.PeriodMonth
 	groups := []problemsview.MyGroup{
-		{Name: problemsview.MyNew, Words: "new since your last visit"}, {Name: problemsview.MyRegression,
+		{Name: problemsview.MyUnread, Words: "unread"}, {Name: problemsview.MyRegression,
 			Words: "regressions"},
 		{Name: problemsview.MyUnfiled, Words: "without a bug"}, {Name: problemsview.MyFiled, Words: "with a bug"},
 	}

@@ -188,7 +188,7 @@ func apiBasics(p APIPage) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "Resources that are not public need a session, or an API token of <a href=\"/account#tokens\">your account</a> in the header <code>Authorization: Bearer …</code>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "Resources that are not public need a session, or <a href=\"/account#tokens\">an API token</a> in the header <code>Authorization: Bearer …</code>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -204,9 +204,9 @@ func apiBasics(p APIPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var8 string
-			templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(crash.Counted(int64(p.PerMinute), "request", "requests") + " per minute without a token; beyond that, the answer is 429 with")
+			templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(crash.Counted(int64(p.PerMinute), "request", "requests") + " a minute without a token; then 429 with")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/layout/api.templ`, Line: 64, Col: 134}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/layout/api.templ`, Line: 64, Col: 110}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 			if templ_7745c5c3_Err != nil {
@@ -230,7 +230,7 @@ func apiBasics(p APIPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "</code> with at most 360 objects per answer. meta.next is the address of the next page.</dd><dt>Errors</dt><dd><code>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "</code> with at most 360 objects. meta.next is the next page.</dd><dt>Errors</dt><dd><code>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -243,19 +243,19 @@ func apiBasics(p APIPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "</code>, where error is a sentence for people and code a word for programs.</dd>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "</code>, a sentence for people and a word for programs.</dd>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = FactText("Parameters", "If a parameter is repeated, the last value counts. An empty parameter counts as missing.").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = FactText("Parameters", "Of a repeated parameter, the last value applies. Empty ones are ignored.").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<dt>Caching</dt><dd>Send the <code>ETag</code> of an answer as <code>If-None-Match</code> to get 304 if nothing has changed.</dd>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<dt>Caching</dt><dd>Send <code>If-None-Match</code> with the <code>ETag</code> of an answer to get 304 if nothing has changed.</dd>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = FactText("Files", "Lists on pages are available as files, too: append .csv, .json or .atom to the address.").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = FactText("Files", "Append .csv, .json or .atom to the address of a list.").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

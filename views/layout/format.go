@@ -153,7 +153,7 @@ func StatusClass(w crash.StateWord) string {
 }
 
 // quietStates are the states that lists do not mark, because most problems have them.
-var quietStates = []crash.StateWord{crash.StateNone, crash.StateUnread, crash.StateNew, crash.StateUnfiled,
+var quietStates = []crash.StateWord{crash.StateNone, crash.StateUnknown, crash.StateNew, crash.StateUnfiled,
 	crash.StateNameless, crash.StateTests}
 
 func marked(w crash.StateWord) bool { return !slices.Contains(quietStates, w) }

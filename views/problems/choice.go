@@ -58,11 +58,7 @@ var ProblemStates = problemStates()
 func problemStates() []struct{ State, Label string } {
 	states := []struct{ State, Label string }{{"none", "without a bug"}, {"bug", "with a bug"}}
 	for _, word := range crash.StateWords {
-		label := string(word)
-		if word == crash.StateUnread {
-			label = "bug not read yet"
-		}
-		states = append(states, struct{ State, Label string }{string(word), label})
+		states = append(states, struct{ State, Label string }{string(word), string(word)})
 	}
 	return states
 }

@@ -228,8 +228,6 @@ func UndoMark(kind crash.MarkKind, id crash.BucketID, do string) *layout.Undo {
 	return &layout.Undo{Action: triagePath(kind, id), Field: "do", Value: do}
 }
 
-const holdMeans = "Nothing of its reports and core dumps is removed because of its age."
-
 // EmbargoedPage lists the embargoed problems that a person may see.
 type EmbargoedPage struct {
 	Shell    layout.Shell

@@ -194,8 +194,8 @@ func share(part, whole int64) string {
 // SearchTitle is the title of the page of a search.
 func SearchTitle(query string) string { return "Search: " + query }
 
-// KeysTitle is the title of the page that lists all keys.
-const KeysTitle = "Keyboard shortcuts"
+// KeysTitle is the title of the page that lists all keys, and what words mean.
+const KeysTitle = "Keys and words"
 
 // keyTable lists the keys that js/keys.js handles.
 var keyTable = [][2]string{

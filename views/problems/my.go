@@ -89,7 +89,7 @@ type Followed struct {
 	Path     string // address of a problem or search
 	News     string // what is new about a problem since the previous visit
 	Problems int    // in the selected days
-	New      int    // of these, new since the previous visit
+	Unread   int    // of these, unread
 	Reports  int64  // in the selected days
 }
 
@@ -203,12 +203,12 @@ func (p MyPage) since() string {
 }
 
 func (p MyPage) newer() bool {
-	return slices.ContainsFunc(p.Groups, func(g MyGroup) bool { return g.Name == MyNew })
+	return slices.ContainsFunc(p.Groups, func(g MyGroup) bool { return g.Name == MyUnread })
 }
 
 // The groups of a person's problems.
 const (
-	MyNew        = "new"
+	MyUnread     = "unread"
 	MyAssigned   = "assigned"
 	MyRegression = "regression"
 	MyUnfiled    = "unfiled"

@@ -79,7 +79,7 @@ func reportOn(version, release, architecture string) string {
 // PrivateOf says that private data of a package is hidden, and whom to ask.
 func PrivateOf(source string) string {
 	return "Only people with the right to private data of " + cmp.Or(source, "all packages") + " can see this. " +
-		"Somebody who is an administrator here can give it to you."
+		"Ask an administrator for it."
 }
 
 // FieldGroup is a heading with the fields below it.

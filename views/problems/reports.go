@@ -90,7 +90,7 @@ func (l ReportList) bug(row crash.ReportRow, place int) (bugs.BugPart, bool) {
 
 const noDateOfItsOwn = "The report has no readable date of its own."
 
-const proposedHint = "The package came from the proposed pocket."
+const proposedHint = "The package came from proposed, the part of the archive where updates are tested."
 
 // ReportChoice selects the reports on the page of a problem, and the columns that the list shows.
 // The address of the page holds all of it.

@@ -1245,7 +1245,7 @@ func reportTable(l ReportList) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 103, "\" class=\"report-choice\"><p class=\"toolbar\"><button title=\"Compare the stacks of two selected reports, or of one and the report whose stack is shown above\">Compare stacks</button> <span class=\"quiet\">Newest arrivals first. ")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 103, "\" class=\"report-choice\"><p class=\"toolbar\"><button title=\"Of two selected reports, or of one and the report shown above\">Compare stacks</button> <span class=\"quiet\">Newest arrivals first. ")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1265,7 +1265,7 @@ func reportTable(l ReportList) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if l.hidesMachines() {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 105, "<p class=\"hint\">Machines are private. Somebody who is an administrator here can give you the right to private data of this package.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 105, "<p class=\"hint\">Machines are private. Ask an administrator for the right to private data of this package.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1580,7 +1580,7 @@ func reportCell(column string, row *crash.ReportRow, now time.Time) templ.Compon
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 142, "<span class=\"quiet\" title=\"It has no stack, traceback or other readable text.\">no trace</span>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 142, "<span class=\"quiet\" title=\"No stack, traceback or other readable text\">no trace</span>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
