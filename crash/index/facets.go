@@ -41,37 +41,53 @@ func (ix *Index) Facets(f Filter, match func(*Problem) bool) []Facet {
 func (ix *Index) facets(f Filter, match func(*Problem) bool, found []found) []Facet {
 	w := ix.window(f)
 	releases, versions := newTally(len(ix.releases.values)), newTally(len(ix.versions.values))
-	counts := map[string]map[string]int64{"type": {}, "state": {}, "bug": {}, "assignee": {}, "tag": {}}
+	types, states, assignees, tags := map[string]int64{}, map[string]int64{}, map[string]int64{}, map[string]int64{}
+	withBug := int64(0)
 	listedIn := ix.listedIn(f, match)
+	listed := make([]bool, len(ix.order)) // in the order of memory, which takes less time than that of found
+	for _, e := range found {
+		listed[e.at] = true
+	}
 	var visible Problem
-	for i := range found {
-		ix.each(int(found[i].at), f.Since, f.Until, func(c cell) {
+	for i := range listed {
+		if !listed[i] {
+			continue
+		}
+		ix.each(i, f.Since, f.Until, func(c cell) {
 			if c.n > 0 && w.matches(c) {
 				releases.mark(uint32(ix.releaseOf[c.origin]))
 				versions.mark(c.version)
 			}
 		})
-		p := f.seen(ix.order[found[i].at], &visible)
+		p := f.seen(ix.order[i], &visible)
 		releases.add(func(n uint32) bool { return listedIn(p, n) })
 		versions.add(func(n uint32) bool { return !f.New || p.In(f.Release).LowestVersion() == ix.versions.values[n] })
-		counts["type"][p.Type]++
-		counts["state"][string(p.State)]++
-		counts["bug"][map[bool]string{false: "none", true: "any"}[p.Bug != 0]]++
+		types[p.Type]++
+		states[string(p.State)]++
+		if p.Bug != 0 {
+			withBug++
+		}
 		if name := p.Assignee().Name; !slices.Contains(fields["assignee"].values, strings.ToLower(name)) {
-			counts["assignee"][cmp.Or(name, "none")]++
+			assignees[cmp.Or(name, "none")]++
 		}
 		for _, tag := range p.Tags() {
 			if !slices.Contains(fields["tag"].values, tag) {
-				counts["tag"][tag]++
+				tags[tag]++
 			}
 		}
 	}
-	counts["release"], counts["version"] = releases.byName(ix.releases.values), versions.byName(ix.versions.values)
-	addTrackerNames(counts["assignee"])
+	addTrackerNames(assignees)
 	selected := map[string]string{"release": string(f.Release), "version": f.Version, "type": f.Type, "state": f.State}
 	var facets []Facet
-	for _, field := range []string{"release", "version", "type", "state", "bug", "assignee", "tag"} {
-		if facet := newFacet(field, counts[field], Names{ix, f.Public}); selected[field] == "" && len(facet.Values) > 0 {
+	for _, of := range []struct {
+		field  string
+		counts map[string]int64
+	}{
+		{"release", releases.byName(ix.releases.values)}, {"version", versions.byName(ix.versions.values)},
+		{"type", types}, {"state", states}, {"bug", map[string]int64{"any": withBug, "none": int64(len(found)) - withBug}},
+		{"assignee", assignees}, {"tag", tags},
+	} {
+		if facet := newFacet(of.field, of.counts, Names{ix, f.Public}); selected[of.field] == "" && len(facet.Values) > 0 {
 			facets = append(facets, facet)
 		}
 	}

@@ -109,14 +109,17 @@ func (n Names) ranked(text string, of func(*Problem) []string, weight func(*Prob
 			}
 		}
 	}
-	names := make([]string, 0, len(weights))
-	for name := range weights {
-		names = append(names, name)
+	var names []string // the best so far: there can be many more
+	for name, w := range weights {
+		i, _ := slices.BinarySearchFunc(names, name, func(a, b string) int {
+			return cmp.Or(cmp.Compare(w, weights[a]), strings.Compare(a, b))
+		})
+		if i < maxNames {
+			names = slices.Insert(names, i, name)
+			names = names[:min(len(names), maxNames)]
+		}
 	}
-	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(weights[b], weights[a]), strings.Compare(a, b))
-	})
-	return names[:min(len(names), maxNames)]
+	return names
 }
 
 // fold sets the text that searches use. A signature in lower case shares its memory.
