@@ -214,7 +214,7 @@ func (s *Server) routes() (http.Handler, error) {
 		admin.Post(layout.PathTracker+"/check", do(s.admin.TryConnection))
 		admin.Post(layout.PathTracker+"/show-token", do(s.admin.ShowToken))
 		admin.Post(layout.PathTracker+"/forget", do(s.admin.ForgetToken))
-		admin.Get(bugsview.PathUpdates, http.RedirectHandler(layout.PathTracker+"#updates", http.StatusMovedPermanently).ServeHTTP)
+		admin.Get(bugsview.PathUpdates, moved(layout.PathTracker, "#updates"))
 		admin.Post(bugsview.PathUpdates, do(s.admin.ChangeUpdates))
 		admin.Get(layout.PathMailAdmin, do(s.events.ShowMails))
 		admin.Post(layout.PathMailAdmin+"/test", do(s.events.TestRelay))
@@ -227,12 +227,13 @@ func (s *Server) routes() (http.Handler, error) {
 		admin.Post(layout.PathRules+"/{id}/switch", do(s.events.SwitchRule))
 		admin.Post(layout.PathRules+"/{id}/delete", do(s.events.DeleteRule))
 		admin.Post(layout.PathRules+"/{id}/restore", do(s.events.RestoreRule))
-		admin.Get(layout.PathAccess, do(s.admin.ShowAccess))
+		admin.Get(layout.PathPeople, do(s.admin.ShowPeople))
+		admin.Get(layout.PathAccess, moved(layout.PathPeople, ""))
 		admin.Post(layout.PathAccess, do(s.admin.Grant))
 		admin.Post(layout.PathAccess+"/revoke", do(s.admin.Revoke))
 		admin.Post(layout.PathAccess+"/second-factor", do(s.admin.ResetSecondFactor))
-		admin.Get(layout.PathServices, do(s.people.ListServices))
-		admin.Post(layout.PathServices, do(s.people.CreateService))
+		admin.Get(layout.PathServices, moved(layout.PathPeople, "#services"))
+		admin.Post(layout.PathServices, do(s.admin.CreateService))
 		admin.Post(peopleview.PathService+"{name}/team", do(s.people.SetServiceTeam))
 		admin.Post(peopleview.PathService+"{name}/tokens", do(s.people.CreateServiceToken))
 		admin.Get(layout.PathAllTokens, do(s.admin.ListTokens))
@@ -276,6 +277,17 @@ func (s *Server) routes() (http.Handler, error) {
 		admin.Post(layout.PathFilings+"/{id}/give-up", do(s.bugs.GiveUpFiling))
 	})
 	return root, nil
+}
+
+// moved redirects to the page of administration that has taken over an address, with its query.
+func moved(path, section string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		to := path
+		if r.URL.RawQuery != "" {
+			to += "?" + r.URL.RawQuery
+		}
+		http.Redirect(w, r, to+section, http.StatusMovedPermanently)
+	}
 }
 
 // apiRoutes returns the handler of the addresses below /api/1.0. Reading needs no session. Creating

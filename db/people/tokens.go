@@ -197,6 +197,22 @@ func (s *Store) AllTokens(ctx context.Context, f crash.TokenFilter) ([]crash.Per
 	return tokens, db.Wrap(err, "list tokens")
 }
 
+const sqlCountTokens = `
+	select count(*) filter (where t.expires > @now and not u.disabled),
+		count(*) filter (where t.expires > @now and t.expires <= @soon), count(*) filter (where t.expires <= @now),
+		count(*) filter (where greatest(t.created, t.last_used) < @unused)
+	from api_tokens as t join users as u on u.id = t.user_id where t.revoked is null`
+
+// CountTokens returns how many tokens are in the states that AllTokens selects, without the revoked ones.
+func (s *Store) CountTokens(ctx context.Context) (map[crash.TokenState]int64, error) {
+	now := s.store.Now()
+	var valid, soon, expired, unused int64
+	err := s.store.Pool.QueryRow(ctx, sqlCountTokens, pgx.NamedArgs{"now": now, "soon": now.Add(crash.TokenWarning),
+		"unused": now.Add(-crash.TokenUnused)}).Scan(&valid, &soon, &expired, &unused)
+	return map[crash.TokenState]int64{crash.TokensValid: valid, crash.TokensSoon: soon, crash.TokensExpired: expired,
+		crash.TokensUnused: unused}, db.Wrap(err, "count tokens")
+}
+
 const sqlRenewable = `
 	select name, scopes, expires - created from api_tokens where id = @id and user_id = @user and revoked is null`
 

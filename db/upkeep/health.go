@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"mishap/crash"
+	"mishap/crash/audit"
 	"mishap/db"
 	"mishap/db/bugs"
 	"mishap/db/symbols"
@@ -32,6 +33,7 @@ const (
 	LagBytes     = 64 << 20
 	BackupLimit  = 72 * time.Hour // age of the last backup, and of its verification
 	BackupGrace  = 48 * time.Hour // after the installation, without backups
+	SignInLimit  = 20             // failed sign-ins in a day
 )
 
 // Facts describe a site, from its database. All instances read the same, except the clock and
@@ -56,7 +58,15 @@ type Facts struct {
 	Standbys []Standby
 
 	Backups crash.Backups
-	At      time.Time // when these facts were read, by the clock of the database
+
+	Unconfirmed      int64 // rights to private data from an upgrade that nobody has confirmed
+	Expiring         int64 // tokens of service accounts that expire soon
+	RulesFailing     int64 // rules of which an action failed
+	EndpointsFailing int64
+	Stopped          bool  // a person has stopped all notifications
+	SignInsRefused   int64 // in the past day
+
+	At time.Time // when these facts were read, by the clock of the database
 }
 
 // Standby is a server that replicates the database.
@@ -72,7 +82,29 @@ type Standby struct {
 func Judge(v Facts) []crash.HealthCheck {
 	return []crash.HealthCheck{judgeClock(v), judgeFiling(v), judgeTracker(v), judgeSymbols(v), judgeMail(v),
 		judgeReplication(v),
-		JudgeBackup(v.Backups, v.At), JudgeVerification(v.Backups, v.At)}
+		JudgeBackup(v.Backups, v.At), JudgeVerification(v.Backups, v.At),
+		found("rights", "Rights", v.Unconfirmed > 0, crash.Counted(v.Unconfirmed,
+			"right to private data from an upgrade needs", "rights to private data from an upgrade need")+" confirming.",
+			"include embargoed problems, or remove the right", "/admin/people#rights"),
+		found("tokens", "API tokens", v.Expiring > 0, crash.Counted(v.Expiring, "token of a service account expires",
+			"tokens of service accounts expire")+" soon.", "renew on the page of the account", "/admin/tokens?state=soon"),
+		found("sign-in", "Signing in", v.SignInsRefused >= SignInLimit, crash.Counted(v.SignInsRefused, "sign-in", "sign-ins")+
+			" failed in the past day.", "look at their addresses", "/admin/audit?action="+audit.SignInRefused),
+		found("rules", "Rules", v.RulesFailing > 0, "An action of "+crash.Counted(v.RulesFailing, "rule", "rules")+" failed.",
+			"correct the rule", "/admin/rules"),
+		found("endpoints", "Endpoints", v.EndpointsFailing > 0, "Deliveries to "+crash.Counted(v.EndpointsFailing, "endpoint",
+			"endpoints")+" fail.", "look at the last answer", "/admin/rules#endpoints"),
+		found("notifications", "Notifications", v.Stopped, "All notifications are stopped.", "resume them when the emergency is over",
+			"/admin/rules#stop")}
+}
+
+// found returns a check that warns with a problem if there is one.
+func found(id, name string, is bool, problem, remedy, link string) crash.HealthCheck {
+	c := crash.HealthCheck{ID: id, Name: name, Remedy: remedy, Link: link}
+	if is {
+		c.Problem, c.Warning = problem, true
+	}
+	return c
 }
 
 // UnknownHealth returns the checks of Judge when the vitals cannot be read.
@@ -284,6 +316,16 @@ const (
 					coalesce(extract(epoch from now() - min(created) filter (where attempts > 0)), 0)::float8 as age
 				from mails where state in ('waiting', 'sending') and not exists (select from notification_stop)
 			) as m`
+	// sqlSettings reads what administrators should look at among people, rules and endpoints.
+	sqlSettings = `
+		select (select count(*) from group_grants where not embargoed) + (select count(*) from account_grants where not embargoed),
+			(select count(*) from api_tokens as t join users as u on u.id = t.user_id
+				where u.team <> '' and not u.disabled and t.revoked is null and t.expires > @now and t.expires <= @soon),
+			(select count(*) from rules where enabled and deleted is null and failure <> ''),
+			(select count(*) from endpoints where failures > 0
+				and (disabled is null or disabled_why not like '% switched it off.')),
+			exists (select from notification_stop),
+			(select count(*) from audit_events where action = '` + audit.SignInRefused + `' and at > @now - interval '1 day')`
 	// sqlStandbys reads how far standbys are behind. Their positions are null without the rights of
 	// pg_monitor. Programs that copy a database are no standbys: they replay nothing.
 	sqlStandbys = `
@@ -330,6 +372,11 @@ func (s *Vitals) Read(ctx context.Context) (v Facts, err error) {
 		return v, err
 	}
 	v.At = at
+	err = s.Pool.QueryRow(ctx, sqlSettings, pgx.NamedArgs{"now": began, "soon": began.Add(crash.TokenWarning)}).Scan(
+		&v.Unconfirmed, &v.Expiring, &v.RulesFailing, &v.EndpointsFailing, &v.Stopped, &v.SignInsRefused)
+	if err != nil {
+		return v, fmt.Errorf("settings: %w", db.Classify(err))
+	}
 	v.Standbys, err = db.List(ctx, s.Pool, sqlStandbys, nil, func(row pgx.CollectableRow) (b Standby, err error) {
 		var lag float64
 		err = row.Scan(&b.Name, &b.Known, &lag, &b.Bytes)

@@ -92,6 +92,13 @@ func TestJudge(t *testing.T) {
 		{"never verified", backups(48*time.Hour, 0, -1, ""), "verification", crash.HealthWarning, "ever verified"},
 		{"verified", backups(0, 0, 72*time.Hour-1, ""), "verification", crash.HealthOK, "/b is good."},
 		{"verified long ago", backups(0, 0, 72*time.Hour, ""), "verification", crash.HealthWarning, "3 days ago"},
+		{"rights from an upgrade", upkeep.Facts{Unconfirmed: 2}, "rights", crash.HealthWarning, "2 rights to private data from"},
+		{"a token expires", upkeep.Facts{Expiring: 1}, "tokens", crash.HealthWarning, "1 token of a service account expires"},
+		{"few failed sign-ins", upkeep.Facts{SignInsRefused: 19}, "sign-in", crash.HealthOK, ""},
+		{"many failed sign-ins", upkeep.Facts{SignInsRefused: 20}, "sign-in", crash.HealthWarning, "20 sign-ins failed"},
+		{"a rule fails", upkeep.Facts{RulesFailing: 1}, "rules", crash.HealthWarning, "An action of 1 rule failed."},
+		{"endpoints fail", upkeep.Facts{EndpointsFailing: 2}, "endpoints", crash.HealthWarning, "2 endpoints fail."},
+		{"stopped", upkeep.Facts{Stopped: true}, "notifications", crash.HealthWarning, "are stopped"},
 		{"a bad backup", backups(0, 0, 0, "toc.dat is missing."), "verification", crash.HealthFailure, "/b: toc.dat"},
 	}
 	for _, tt := range tests {
@@ -185,6 +192,22 @@ func TestRead(t *testing.T) {
 	if v, err = s.Read(t.Context()); err != nil || v.MailsWaiting != 0 {
 		t.Errorf("notifications are stopped: got %d mails, %v; want none", v.MailsWaiting, err)
 	}
+	check("notifications", crash.HealthWarning, "All notifications are stopped.")
+	dbtest.Exec(t, url, `insert into group_grants (source, group_name, role, scope, person, created, embargoed)
+		values ('oidc', 'staff', 'private', 'everything', '', now(), false)`)
+	check("rights", crash.HealthWarning, "1 right to private data")
+	dbtest.Exec(t, url, `insert into users (name, role, password_hash, created, team_source, team)
+		values ('bot', 'viewer', '', now(), 'oidc', 'staff')`)
+	dbtest.Exec(t, url, `insert into api_tokens (user_id, name, hash, hint, scopes, created, expires)
+		select id, name, sha256(name::bytea), 'hint', '{read}', now(), now() + interval '3 days' from users`)
+	check("tokens", crash.HealthWarning, "1 token of a service account") // people hear about their own
+	dbtest.Exec(t, url, `insert into endpoints (name, kind, url, created, address, failures, disabled, disabled_why)
+		select n, 'slack', '', now(), '', 1, off, why from (values ('a', null, ''), ('b', now(), 'All 10 attempts failed.'),
+			('c', now(), 'ada switched it off.')) as e (n, off, why)`)
+	check("endpoints", crash.HealthWarning, "2 endpoints fail.")
+	dbtest.Exec(t, url, `insert into audit_events (at, person, action, subject, detail)
+		select now() - n * interval '1 hour', '', 'user.sign-in-refused', 'password', '{}' from generate_series(1, 30) as n`)
+	check("sign-in", crash.HealthWarning, "23 sign-ins")
 	store.Close()
 	for _, c := range s.Checks(t.Context()) {
 		if c.Status() != crash.HealthFailure {

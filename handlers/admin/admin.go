@@ -27,6 +27,7 @@ import (
 	"mishap/tracker"
 	view "mishap/views/admin"
 	"mishap/views/layout"
+	peopleview "mishap/views/people"
 )
 
 // Deps are what the handlers of this package use.
@@ -197,19 +198,25 @@ func readAuditFilter(q url.Values) (f audit.Filter, after audit.Cursor, err erro
 	return f, after, err
 }
 
-// maxPeople is the number of people that the page of roles lists at most.
-const maxPeople = 500
+// maxPeople is the number of accounts that the page of people lists at most.
+const maxPeople = 50
 
-// ShowAccess shows which groups and accounts have rights, and who has which role and why.
-func (s *Pages) ShowAccess(w http.ResponseWriter, r *http.Request) error {
-	return s.sendAccess(w, r, http.StatusOK, view.GrantForm{})
+// ShowPeople shows who has which role and why, rights of groups, service accounts and tokens.
+func (s *Pages) ShowPeople(w http.ResponseWriter, r *http.Request) error {
+	return s.sendPeople(w, r, http.StatusOK, view.PeoplePage{})
 }
 
-func (s *Pages) sendAccess(w http.ResponseWriter, r *http.Request, status int, form view.GrantForm) error {
+func (s *Pages) sendPeople(w http.ResponseWriter, r *http.Request, status int, page view.PeoplePage) (err error) {
 	ctx := r.Context()
-	page := view.AccessPage{Shell: s.web.Shell(r, "Roles"), Form: form, Everyone: s.Store.Rights.Everyone,
-		Search: strings.TrimSpace(crash.Truncate(r.URL.Query().Get("person"), 100))}
-	var err error
+	page.Shell, page.Checks, page.Everyone = s.web.Shell(r, "People"), s.Checks(ctx), s.Store.Rights.Everyone
+	page.Search = strings.TrimSpace(crash.Truncate(r.URL.Query().Get("person"), 100))
+	page.Service.Role = cmp.Or(page.Service.Role, crash.RoleViewer)
+	if page.Services, err = s.People.ServiceAccounts(ctx, 0); err != nil {
+		return err
+	}
+	if page.Tokens, err = s.People.CountTokens(ctx); err != nil {
+		return err
+	}
 	if page.Grants, err = s.People.Grants(ctx); err != nil {
 		return err
 	}
@@ -231,7 +238,7 @@ func (s *Pages) sendAccess(w http.ResponseWriter, r *http.Request, status int, f
 		}
 		page.People = append(page.People, p)
 	}
-	return s.web.Page(w, r, status, view.Access(page))
+	return s.web.Page(w, r, status, view.People(page))
 }
 
 func formGrant(r *http.Request) crash.Grant {
@@ -242,13 +249,28 @@ func formGrant(r *http.Request) crash.Grant {
 	return g
 }
 
+// CreateService creates a service account.
+func (s *Pages) CreateService(w http.ResponseWriter, r *http.Request) error {
+	form := peopleview.ServiceForm{Name: strings.TrimSpace(crash.Truncate(r.PostFormValue("name"), 100)),
+		Role: crash.Role(r.PostFormValue("role")), Team: web.ReadTeam(r)}
+	u, err := s.People.AddService(r.Context(), web.CurrentUser(r).Name, form.Name, form.Role, form.Team)
+	if kind := crash.KindOf(err); kind == crash.Invalid || kind == crash.Conflict {
+		form.Problem = web.AnswerTo(r, err).Message
+		return s.sendPeople(w, r, http.StatusUnprocessableEntity, view.PeoplePage{Service: form})
+	}
+	if err != nil {
+		return err
+	}
+	return s.web.Done(w, r, peopleview.ServicePath(u.Name), "The service account "+u.Name+" is created. Create a token for it.")
+}
+
 // Grant gives a right to a group or an account.
 func (s *Pages) Grant(w http.ResponseWriter, r *http.Request) error {
 	form := view.GrantForm{Grant: formGrant(r)}
 	err := s.People.Grant(r.Context(), web.CurrentUser(r).Name, form.Grant)
 	if kind := crash.KindOf(err); kind == crash.Invalid || kind == crash.NotFound {
 		form.Problem = web.AnswerTo(r, err).Message
-		return s.sendAccess(w, r, http.StatusUnprocessableEntity, form)
+		return s.sendPeople(w, r, http.StatusUnprocessableEntity, view.PeoplePage{Form: form})
 	}
 	if err != nil {
 		return err
@@ -278,7 +300,7 @@ func (s *Pages) ResetSecondFactor(w http.ResponseWriter, r *http.Request) error 
 	return s.afterAccess(w, r, "The authenticator app of "+name+" is removed, and "+name+" is signed out everywhere.")
 }
 
-// afterAccess redirects to the page of roles, or to the account of a person who may not see it any more.
+// afterAccess redirects to the page of people, or to the account of a person who may not see it any more.
 func (s *Pages) afterAccess(w http.ResponseWriter, r *http.Request, message string) error {
 	u, err := s.People.ByID(r.Context(), web.CurrentUser(r).ID)
 	if err != nil {
@@ -287,7 +309,7 @@ func (s *Pages) afterAccess(w http.ResponseWriter, r *http.Request, message stri
 	if !u.Role.Allows(crash.RoleAdmin) {
 		return s.web.Done(w, r, web.PathAccount, message)
 	}
-	return s.web.Done(w, r, layout.PathAccess, message)
+	return s.web.Done(w, r, layout.PathPeople, message)
 }
 
 // maxTokens is the number of tokens that the page of all tokens lists at most.

@@ -374,7 +374,7 @@ func TestRequiredApp(t *testing.T) {
 		time.Now().AddDate(0, 0, 30))
 	checktest.NoError(t, err)
 	c := site.As(t, crash.RoleAdmin)
-	for _, path := range []string{"/", "/admin", "/account", "/problems.csv", "/admin/access?person=x"} {
+	for _, path := range []string{"/", "/admin", "/account", "/problems.csv", "/admin/people?person=x"} {
 		c.Get(path).WantRedirect(http.StatusSeeOther, "/account/second-factor")
 	}
 	c.Get("/api/1.0/instance/?id=x", handlertest.Header{Name: "Accept", Value: "application/json"}).Want(
@@ -391,10 +391,10 @@ func TestRequiredApp(t *testing.T) {
 	code := dbtest.Must(totp.GenerateCode(secret, time.Now()))(t)
 	done := c.Post("/account/second-factor/confirm", url.Values{"code": {code}}).Want(http.StatusOK).WantNone(
 		"[role=alert]")
-	if got := done.Attr("section a.button", "href"); got != "/admin/access?person=x" {
+	if got := done.Attr("section a.button", "href"); got != "/admin/people?person=x" {
 		t.Errorf("continue at: got %q, want the page that was asked for", got)
 	}
-	c.Get("/admin/access?person=x").Want(http.StatusOK)
+	c.Get("/admin/people?person=x").Want(http.StatusOK)
 
 	// Without the app, nothing works again, in all sessions.
 	c.Post("/account/second-factor/off", url.Values{"password": {handlertest.Password}}).Want(http.StatusSeeOther)
@@ -412,10 +412,10 @@ func TestResetSecondFactor(t *testing.T) {
 	reset := func(name string) *handlertest.Answer {
 		return admin.Post("/admin/access/second-factor", url.Values{"name": {name}})
 	}
-	admin.Get("/admin/access").WantText("form[action='/admin/access/second-factor'] button", "Remove app")
+	admin.Get("/admin/people").WantText("form[action='/admin/access/second-factor'] button", "Remove app")
 	reset("ada-admin").Want(http.StatusConflict).WantText("main", "with your password")
 	reset("nobody").Want(http.StatusNotFound)
-	reset("ada-viewer").WantRedirect(http.StatusSeeOther, "/admin/access")
+	reset("ada-viewer").WantRedirect(http.StatusSeeOther, "/admin/people")
 	reset("ada-viewer").Want(http.StatusConflict)
 	viewer.Get("/account").Want(http.StatusSeeOther) // signed out
 	viewer.SignIn("ada-viewer", handlertest.Password).WantRedirect(http.StatusSeeOther, "/")

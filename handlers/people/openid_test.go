@@ -324,30 +324,30 @@ func TestOldGroups(t *testing.T) {
 	change := func() *handlertest.Answer {
 		t.Helper()
 		return c.Post("/admin/access", url.Values{"source": {"oidc"}, "group": {"staff"}, "role": {"viewer"}},
-			handlertest.Header{Name: "Referer", Value: site.URL + "/admin/access?person=kim"})
+			handlertest.Header{Name: "Referer", Value: site.URL + "/admin/people?person=kim"})
 	}
 	signIn("/")
-	change().WantRedirect(http.StatusSeeOther, "/admin/access")
+	change().WantRedirect(http.StatusSeeOther, "/admin/people")
 	wait()
 	refused := change().Want(http.StatusUnauthorized).WantText("[role=alert]", "Sign in again to continue.")
-	c.Get("/admin/access").Want(http.StatusOK) // reading goes on
+	c.Get("/admin/people").Want(http.StatusOK) // reading goes on
 	page := c.Post(startOpenID, url.Values{"next": {refused.Attr(".sign-in-methods input[name=next]", "value")},
 		"kept": {refused.Attr(".sign-in-methods input[name=kept]", "value")}}).Want(http.StatusOK)
 	again := answer(t, strings.TrimPrefix(page.Header.Get("Refresh"), "0; url="), "abc123")
 	c.Get(again.RequestURI()).WantRedirect(http.StatusSeeOther, "/login/resume")
 	c.Get("/login/resume").Want(http.StatusOK).WantText("#resume", "staff")
-	change().WantRedirect(http.StatusSeeOther, "/admin/access")
+	change().WantRedirect(http.StatusSeeOther, "/admin/people")
 
 	// Whoever has left the team cannot go on, and a role given by hand needs no group.
 	wait()
 	p.SetTeams("abc123")
 	change().Want(http.StatusUnauthorized)
-	back := answer(t, visit(t, c, startOpenID, "/admin/access"), "abc123")
+	back := answer(t, visit(t, c, startOpenID, "/admin/people"), "abc123")
 	c.Get(back.RequestURI()).WantRedirect(http.StatusSeeOther, "/account")
 	change().Want(http.StatusForbidden)
 	checktest.NoError(t, site.People.SetRole(t.Context(), "", "kim", crash.RoleAdmin))
 	wait()
-	change().WantRedirect(http.StatusSeeOther, "/admin/access")
+	change().WantRedirect(http.StatusSeeOther, "/admin/people")
 }
 
 // TestOpenIDPost sends the answer as a form of another site, as the provider does if it is long.

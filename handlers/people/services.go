@@ -3,7 +3,6 @@ package people
 import (
 	"net/http"
 	"slices"
-	"strings"
 
 	"mishap/crash"
 	"mishap/handlers/web"
@@ -11,41 +10,6 @@ import (
 	"mishap/views/layout"
 	view "mishap/views/people"
 )
-
-// ListServices shows all service accounts, and the form for a new one.
-func (s *Pages) ListServices(w http.ResponseWriter, r *http.Request) error {
-	return s.sendServices(w, r, http.StatusOK, view.ServiceForm{Role: crash.RoleViewer})
-}
-
-func (s *Pages) sendServices(w http.ResponseWriter, r *http.Request, status int, form view.ServiceForm) error {
-	page := view.ServicesPage{Shell: s.web.Shell(r, "Service accounts"), Form: form}
-	var err error
-	if page.Services, err = s.People.ServiceAccounts(r.Context(), 0); err != nil {
-		return err
-	}
-	return s.web.Page(w, r, status, view.Services(page))
-}
-
-func formTeam(r *http.Request) crash.Team {
-	return crash.Team{Source: crash.Source(r.PostFormValue("source")),
-		Name: strings.TrimPrefix(strings.TrimSpace(crash.Truncate(r.PostFormValue("team"), 300)), "~")}
-}
-
-// CreateService creates a service account.
-func (s *Pages) CreateService(w http.ResponseWriter, r *http.Request) error {
-	form := view.ServiceForm{Name: strings.TrimSpace(crash.Truncate(r.PostFormValue("name"), 100)),
-		Role: crash.Role(r.PostFormValue("role")), Team: formTeam(r)}
-	u, err := s.People.AddService(r.Context(), web.CurrentUser(r).Name, form.Name, form.Role, form.Team)
-	if kind := crash.KindOf(err); kind == crash.Invalid || kind == crash.Conflict {
-		form.Problem = web.AnswerTo(r, err).Message
-		return s.sendServices(w, r, http.StatusUnprocessableEntity, form)
-	}
-	if err != nil {
-		return err
-	}
-	return s.web.Done(w, r, view.ServicePath(u.Name), "The service account "+u.Name+
-		" is created. Create a token for it.")
-}
 
 // service returns the service account that the address names, with the identities of the person who
 // asks. It returns NotFound if there is none, and Forbidden to people who are neither
@@ -115,7 +79,7 @@ func (s *Pages) SetServiceTeam(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	team := formTeam(r)
+	team := web.ReadTeam(r)
 	err = s.People.SetTeam(r.Context(), web.CurrentUser(r).Name, u.Name, team)
 	if crash.KindOf(err) == crash.Invalid {
 		page := view.ServicePage{Tokens: view.TokensView{Form: view.NewTokenForm()},

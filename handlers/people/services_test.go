@@ -27,9 +27,9 @@ func TestServiceAccounts(t *testing.T) {
 	create("a b").Want(http.StatusUnprocessableEntity).WantText("[role=alert]", "not a valid name")
 	create("ada-admin").Want(http.StatusUnprocessableEntity).WantText("[role=alert]", "already an account")
 	create("bot").WantRedirect(http.StatusSeeOther, "/service/bot")
-	admin.Get("/admin/services").Want(http.StatusOK).WantText("tbody", "sru (Proxy)").WantText("tbody", "nobody")
+	admin.Get("/admin/people").Want(http.StatusOK).WantText("tbody", "sru (Proxy)").WantText("tbody", "nobody")
 	admin.Get("/service/bot").Want(http.StatusOK).WantText("#main", "triager: given by hand").WantText("#main",
-		"Nobody of this team")
+		"nobody Only administrators")
 	newToken := func(form url.Values) *handlertest.Answer { return admin.Post("/service/bot/tokens", form) }
 	newToken(url.Values{"name": {"gate"}, "scope": {"read"}, "days": {"1"}}).Want(http.StatusUnprocessableEntity)
 	newToken(url.Values{"name": {"gate"}, "scope": {"admin"}, "days": {"30"}}).Want(http.StatusUnprocessableEntity).
@@ -86,7 +86,7 @@ func TestServiceAccounts(t *testing.T) {
 	// that nobody is left.
 	kim.Get("/service/bot", person("kim"), inGroups("staff")).Want(http.StatusForbidden)
 	kim.Post("/service/bot/tokens/2/renew", nil, person("kim"), inGroups("staff")).Want(http.StatusForbidden)
-	admin.Get("/service/bot").WantText("#main", "Nobody of this team")
+	admin.Get("/service/bot").WantText("#main", "nobody Only administrators")
 	if err := use(second); err != nil {
 		t.Errorf("use the token of an empty team: %v", err)
 	}

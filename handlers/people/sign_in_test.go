@@ -389,7 +389,7 @@ func TestProxyGroupsAreNeverOld(t *testing.T) {
 	c.Get("/", person("kim"), inGroups("admins")).Want(http.StatusOK)
 	dbtest.Must(site.Store.Pool.Exec(t.Context(),
 		`update identities set last_sign_in = last_sign_in - interval '13 hours'`))(t)
-	change("admins").WantRedirect(http.StatusSeeOther, "/admin/access")
+	change("admins").WantRedirect(http.StatusSeeOther, "/admin/people")
 	change("staff").Want(http.StatusForbidden)
 }
 
@@ -551,14 +551,14 @@ func TestOldGroupsAreChecked(t *testing.T) {
 		t.Helper()
 		return c.Post("/admin/access", url.Values{"source": {"oidc"}, "group": {"staff"}, "role": {"viewer"}})
 	}
-	c.Get(p.SignIn(t, visit(t, c, startOIDC, "/admin/access"), "test-user2").RequestURI()).
-		WantRedirect(http.StatusSeeOther, "/admin/access")
+	c.Get(p.SignIn(t, visit(t, c, startOIDC, "/admin/people"), "test-user2").RequestURI()).
+		WantRedirect(http.StatusSeeOther, "/admin/people")
 
 	// A session that began with a password is no way around the check.
 	local := site.As(t, crash.RoleViewer)
 	const sqlMove = `update identities set user_id = (select id from users where name = 'ada-viewer')`
 	dbtest.Exec(t, address, sqlMove)
-	change(local).WantRedirect(http.StatusSeeOther, "/admin/access")
+	change(local).WantRedirect(http.StatusSeeOther, "/admin/people")
 	dbtest.Exec(t, address, `update identities set groups_read = groups_read - interval '13 hours'`)
 	change(local).Want(http.StatusUnauthorized).WantText("[role=alert]", "Sign in again to continue.")
 

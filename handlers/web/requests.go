@@ -97,6 +97,12 @@ func IDInPath(r *http.Request) int64 {
 	return id
 }
 
+// ReadTeam reads the fields of a team from a form.
+func ReadTeam(r *http.Request) crash.Team {
+	return crash.Team{Source: crash.Source(r.PostFormValue("source")),
+		Name: strings.TrimPrefix(strings.TrimSpace(crash.Truncate(r.PostFormValue("team"), 300)), "~")}
+}
+
 // ReadTokenForm reads the form for a new API token. It returns Invalid for an unknown scope.
 func ReadTokenForm(r *http.Request) (peopleview.TokenForm, error) {
 	days, _ := strconv.Atoi(r.PostFormValue("days")) // 0, if it is not a number, is not offered

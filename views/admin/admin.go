@@ -136,9 +136,9 @@ func auditLink(r audit.Record) string {
 	case r.Action == "read.machine" && r.Object != "":
 		return problems.SystemPath(crash.SystemID(r.Object))
 	case strings.HasPrefix(r.Action, "user.") && r.Action != audit.SignInRefused, strings.HasPrefix(r.Action, "token."):
-		return layout.PathAccess + "?" + url.Values{"person": {r.Object}}.Encode()
+		return layout.PathPeople + "?" + url.Values{"person": {r.Object}}.Encode()
 	case strings.HasPrefix(r.Action, "access."):
-		return layout.PathAccess
+		return layout.PathPeople + "#rights"
 	case strings.HasPrefix(r.Action, "rule."):
 		return layout.PathRules
 	case strings.HasPrefix(r.Action, "endpoint."), strings.HasPrefix(r.Action, "delivery."):

@@ -127,7 +127,7 @@ func decided() []specimen {
 		{"Account, ways to sign in", peopleview.Account(peopleview.AccountPage{
 			Sessions: signedIn, Shell: shell("Your account", viewer),
 			Tracker:     "Launchpad",
-			CanPassword: true, PasswordProblem: "The two new passwords differ.", Services: services().Services[:1],
+			CanPassword: true, PasswordProblem: "The two new passwords differ.", Services: services()[:1],
 			Links: []peopleview.LinkMethod{{Source: crash.SourceOIDC, Name: "id.example.com"}},
 			Identities: []crash.StoredIdentity{{ID: 1, GroupsRead: now, Identity: crash.Identity{Source: crash.SourceLaunchpad,
 				Subject: "https://login.launchpad.net/+id/abc123", Name: "grace"}}}})},
@@ -298,11 +298,13 @@ func ledger() bugsview.LedgerPage {
 }
 
 // access returns the roles of two groups and three people.
-func access() adminview.AccessPage {
+func peoplePage() adminview.PeoplePage {
 	kim := crash.StoredIdentity{UserID: 3, GroupsRead: now, Identity: crash.Identity{Source: crash.SourceLaunchpad,
 		Subject: "https://login.launchpad.net/+id/abc123", Name: "kim", Groups: []string{"ubuntu-bugcontrol"}}}
-	p := adminview.AccessPage{
-		Shell: shell("Roles", admin), Form: adminview.GrantForm{Grant: crash.Grant{Group: "a,b"},
+	p := adminview.PeoplePage{
+		Shell: shell("People", admin), Services: services(),
+		Service: peopleview.ServiceForm{Name: "a b", Problem: "“a b” is not a valid name."},
+		Tokens:  map[crash.TokenState]int64{crash.TokensValid: 2, crash.TokensSoon: 1}, Form: adminview.GrantForm{Grant: crash.Grant{Group: "a,b"},
 			Problem: "Add one group at a time."},
 		Grants: []crash.Grant{
 			{Source: crash.SourceLaunchpad, Group: "ubuntu-bugcontrol", Role: crash.RoleTriager, Created: now.AddDate(0, -1, 0),
@@ -337,14 +339,12 @@ func embargoes() []specimen {
 }
 
 // services returns two service accounts, one of a team without members.
-func services() peopleview.ServicesPage {
-	return peopleview.ServicesPage{Shell: shell("Service accounts", admin),
-		Form: peopleview.ServiceForm{Name: "a b", Problem: "“a b” is not a valid name."},
-		Services: []crash.ServiceAccount{
-			{Name: "phasing-bot", Team: crash.Team{Source: crash.SourceLaunchpad, Name: "ubuntu-sru"}, Members: 3, Tokens: 2,
-				Expires: now.AddDate(0, 2, 0), LastUsed: now.Add(-time.Hour)},
-			{Name: "orphan", Team: crash.Team{Source: crash.SourceOIDC, Name: "gone"}, Disabled: true},
-		}}
+func services() []crash.ServiceAccount {
+	return []crash.ServiceAccount{
+		{Name: "phasing-bot", Team: crash.Team{Source: crash.SourceLaunchpad, Name: "ubuntu-sru"}, Members: 3, Tokens: 2,
+			Expires: now.AddDate(0, 2, 0), LastUsed: now.Add(-time.Hour)},
+		{Name: "orphan", Team: crash.Team{Source: crash.SourceOIDC, Name: "gone"}, Disabled: true},
+	}
 }
 
 func service(reader crash.User) peopleview.ServicePage {

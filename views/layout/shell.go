@@ -106,7 +106,8 @@ const (
 
 	PathAdmin     = "/admin"
 	PathTracker   = "/admin/tracker"
-	PathAccess    = "/admin/access"
+	PathPeople    = "/admin/people"
+	PathAccess    = "/admin/access" // of forms about rights; pages are at PathPeople
 	PathAllTokens = "/admin/tokens"
 	PathAudit     = "/admin/audit"
 	PathEndpoints = "/admin/notifications"
