@@ -33,10 +33,16 @@ import (
 // walk follows the next links from a page to the end and returns the text of each page.
 func walk(t *testing.T, c *handlertest.Client, path, what string) (seen []string) {
 	t.Helper()
+	return walkBy(t, c, path, what, ".pager a[rel=next]")
+}
+
+// walkBy follows links from a page to the end and returns the text of each page.
+func walkBy(t *testing.T, c *handlertest.Client, path, what, links string) (seen []string) {
+	t.Helper()
 	for range 20 {
 		a := c.Get(path).Want(http.StatusOK)
 		seen = append(seen, strings.ReplaceAll(a.Text(what), " ", "")) // long ids have a gap in the middle
-		next := a.HTML().Find(".pager a[rel=next]")
+		next := a.HTML().Find(links)
 		if next.Length() == 0 {
 			return seen
 		}
@@ -67,6 +73,31 @@ func TestWalkThroughChosenReports(t *testing.T) {
 	if all := walk(t, c, newest, ".report-facts code"); len(all) != 7 {
 		t.Errorf("without a choice: got %d reports by next links, want 7", len(all))
 	}
+}
+
+// TestWalkThroughStacks steps from stack to stack on the page of a problem, within the chosen reports.
+func TestWalkThroughStacks(t *testing.T) {
+	t.Parallel()
+	p := handlertest.NewPages(t)
+	p.Several(2, crashtest.Native, crashtest.On("Ubuntu 22.04"), crashtest.Version("1.4.10-1"))
+	p.Several(2, crashtest.Native)
+	p.Several(1, crashtest.Python)
+	id, c := handlertest.BucketOf(t, crashtest.Native()), p.As(t, crash.RoleViewer)
+	const report, older = "#stack-source a", "#stack-older[href]"
+	checktest.Diff(t, "all", walkBy(t, c, id.Path(), report, older), []string{"Report1of4", "Report2of4", "Report3of4",
+		"Report4of4"})
+	chosen := id.Path() + "?release=Ubuntu+22.04&via=%2F%3Fperiod%3Dyear"
+	checktest.Diff(t, "chosen", walkBy(t, c, chosen, report, older), []string{"Report1of2", "Report2of2"})
+	page := c.Get(chosen).WantText("#stack-source", "1.4.10-1 on Ubuntu 22.04").WantNone("#stack-newer[href]")
+	next := page.Attr(older, "href")
+	part := c.PartFor(page.Attr(older, "hx-get"), "section#stack").Want(http.StatusOK).WantText(report, "Report 2 of 2")
+	part.WantNone("main").WantNone(older)
+	second := c.Get(next).WantText(".page-place .pager", "1 of 2").Attr(report, "href")
+	c.Get(second).Want(http.StatusOK).WantText(".pager", "reports of this problem (Ubuntu 22.04)")
+	other := handlertest.BucketOf(t, crashtest.Python()).Path() + "?report=" + second[len("/oops/"):][:36]
+	c.Get(other).Want(http.StatusNotFound).WantText("main", "no report with this id")
+	c.Get(id.Path() + "?report=x").Want(http.StatusBadRequest)
+	p.Visitor(t).Get(next).Want(http.StatusOK).WantNone("#stack-source").WantNone(older)
 }
 
 func TestWalkThroughSearch(t *testing.T) {

@@ -373,6 +373,30 @@ func (s *Store) ReportNeighbours(
 	return newer, older, nil
 }
 
+// sqlReportPlace counts the newest reports of a problem: those that match a filter and did not arrive before a report, all
+// that match, and all.
+const sqlReportPlace = `
+	select count(*) filter (where ` + likeThat + ` and (received, id) >= (@received, @id)),
+		count(*) filter (where ` + likeThat + `), count(*)
+	from (select id from buckets where id in ` + db.Members + `) as m (source) cross join lateral (
+		select * from reports where bucket_id = m.source order by received desc, id desc limit @look
+	) as r`
+
+// ReportPlace returns the place of a report, newest first, among those of a bucket's problem that match a filter (see
+// BucketReportsLike), and their number. It counts a limited number of reports: more means that there can be others.
+func (s *Store) ReportPlace(ctx context.Context, bucket crash.BucketID, f index.Filter, id crash.OopsID) (
+	place, of int64, more bool, err error,
+) {
+	args, err := likeArgs(db.ReportArgs(id), bucket, f)
+	if err != nil {
+		return 0, 0, false, err
+	}
+	args["look"] = maxExamined
+	var examined int64
+	err = s.Pool.QueryRow(ctx, sqlReportPlace, args).Scan(&place, &of, &examined)
+	return place, of, examined >= maxExamined, db.Wrap(err, "place of report %s", id)
+}
+
 // SystemNeighbours returns the same as ReportNeighbours, among the reports of a machine.
 func (s *Store) SystemNeighbours(ctx context.Context, system crash.SystemID, id crash.OopsID) (newer,
 	older crash.OopsID, err error) {

@@ -45,14 +45,14 @@ func TestAuditReads(t *testing.T) {
 	t.Parallel()
 	p := handlertest.NewPagesIn(t, handlertest.Options{})
 	id := p.Accept("machine-1", crashtest.Native())
-	other := p.Accept("machine-2", crashtest.Native())
+	stepped, other := p.Accept("machine-3", crashtest.Native()), p.Accept("machine-2", crashtest.Native())
 	rows := dbtest.Must(p.Store.Report(t.Context(), id))(t)
 	problem, report := rows.Bucket.Path(), "/oops/"+id.String()
 	viewer, admin := p.As(t, crash.RoleViewer), p.As(t, crash.RoleAdmin)
 	for range 2 {
 		for _, path := range []string{report, report + ".json", report + ".crash", problem + ".csv", "/user/machine-1",
 			"/user/machine-1.csv", problem + "/compare?report=" + id.String() + "&report=" + other.String(),
-			problem + "?facet=ProcEnviron",
+			problem + "?facet=ProcEnviron", problem + "?report=" + stepped.String(),
 			"/api/1.0/instance/?id=" + id.String(), problem, "/"} {
 			viewer.Get(path).Want(http.StatusOK)
 		}
@@ -65,7 +65,7 @@ func TestAuditReads(t *testing.T) {
 		line("read.report", id.String()), line("read.file", id.String()), line("read.file", id.String()),
 		line("read.reports", bucket), line("read.machine", system), line("read.machine", system),
 		line("read.compare", id.String()), line("read.compare", other.String()), line("read.values", bucket),
-		line("read.api", "/api/1.0/instance/"),
+		line("read.report", stepped.String()), line("read.api", "/api/1.0/instance/"),
 		line("read.file", id.String()), line("read.file", id.String()), line("read.reports", bucket),
 		line("read.machine", system))
 }

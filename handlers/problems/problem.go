@@ -249,7 +249,7 @@ func (s *Pages) addReports(r *http.Request, page *view.ProblemPage) error {
 	if err != nil {
 		return err
 	}
-	page.Stack, page.Grouping, page.Status.Advice = facts.Stack, facts.Grouping, s.panel.Advise(facts.Advice, symbols)
+	page.Grouping, page.Status.Advice = facts.Grouping, s.panel.Advise(facts.Advice, symbols)
 	if page.Symbols, err = s.panel.SymbolsView(r, page.Bucket, symbols); err != nil {
 		return err
 	}
@@ -267,8 +267,11 @@ func (s *Pages) addReports(r *http.Request, page *view.ProblemPage) error {
 		return err
 	}
 	var names []string
-	if page.Stack != nil {
-		names = page.Stack.FacetNames
+	if facts.Stack != nil {
+		names = facts.Stack.FacetNames
+		if page.Stack, page.Steps, err = s.chosenStack(r, page.Bucket, choice, facts.Stack); err != nil {
+			return err
+		}
 	}
 	reports, err := s.chosenReports(r, page.Bucket, choice)
 	if err != nil {
@@ -278,6 +281,54 @@ func (s *Pages) addReports(r *http.Request, page *view.ProblemPage) error {
 	page.Facets = reports.facets
 	page.Facets.Names = names
 	return nil
+}
+
+// chosenStack returns the stack of the report of a problem that the query names, and the steps from there. By default it is
+// that of the representative report or, if the filter does not select that, of the newest one that it selects.
+func (s *Pages) chosenStack(r *http.Request, b crash.Bucket, choice view.ReportChoice, best *view.Stack) (
+	stack *view.Stack, steps view.Steps, err error,
+) {
+	ctx, filter := r.Context(), choice.Filter
+	id, err := web.QueryOops(r.URL.Query(), view.ParamReport)
+	if err == nil && id.IsZero() && !passes(filter, best.Summary) {
+		id, _, err = s.Problems.EndReports(ctx, b.ID, filter)
+	}
+	if err != nil {
+		return nil, steps, err
+	}
+	if stack = best; !id.IsZero() {
+		if stack, err = s.stackOfReport(r, b, id); err != nil {
+			return nil, steps, err
+		}
+		stack.OfReport = id != best.Report
+	}
+	steps.Choice = choice
+	if steps.Place, steps.Of, steps.More, err = s.Problems.ReportPlace(ctx, b.ID, filter, stack.Report); err != nil {
+		return nil, steps, err
+	}
+	steps.Newer, steps.Older, err = s.Problems.ReportNeighbours(ctx, b.ID, filter, stack.Report)
+	return stack, steps, err
+}
+
+var errOtherProblem = crash.Errorf(crash.NotFound, "no_report", "This problem has no report with this id.")
+
+// stackOfReport returns the stack of a report, or errOtherProblem.
+func (s *Pages) stackOfReport(r *http.Request, b crash.Bucket, id crash.OopsID) (*view.Stack, error) {
+	var of crash.Bucket
+	report, err := s.Store.Report(r.Context(), id)
+	if err == nil && report.Bucket != nil {
+		of, err = s.Store.Bucket(r.Context(), *report.Bucket)
+	}
+	switch {
+	case crash.KindOf(err) == crash.NotFound, err == nil && of.ID != b.ID:
+		return nil, errOtherProblem
+	case err != nil:
+		return nil, err
+	}
+	if err := s.web.AuditView(r, "read.report", id.String()); err != nil {
+		return nil, err
+	}
+	return s.panel.ReportStack(report, web.Readable(r, report.SourcePackage)), nil
 }
 
 // readReportFilter reads the filter of a problem's reports: version, release, architecture and
@@ -429,6 +480,9 @@ func (s *Pages) showReportsPart(w http.ResponseWriter, r *http.Request, id crash
 		return err
 	}
 	target := r.Header.Get("HX-Target")
+	if view.IsStackTarget(target) {
+		return s.showStackPart(w, r, bucket, choice)
+	}
 	if !view.IsFacetsTarget(target) && !view.IsReportSectionTarget(target) {
 		reports, err := s.chosenReports(r, bucket, choice)
 		if err != nil {
@@ -459,6 +513,21 @@ func (s *Pages) showReportsPart(w http.ResponseWriter, r *http.Request, id crash
 	form := facts.filter
 	form.Choice = choice
 	return s.web.Part(w, r, view.ReportSectionPart(*reports.list, form, reports.facets))
+}
+
+// showStackPart sends the stack of another report.
+func (s *Pages) showStackPart(w http.ResponseWriter, r *http.Request, b crash.Bucket, choice view.ReportChoice) error {
+	best, err := s.panel.StackOf(r, b, false)
+	if err != nil {
+		return err
+	}
+	page := view.ProblemPage{Bucket: b, Shell: s.web.BareShell(r, "")}
+	if best.Stack != nil {
+		if page.Stack, page.Steps, err = s.chosenStack(r, b, choice, best.Stack); err != nil {
+			return err
+		}
+	}
+	return s.web.Part(w, r, view.StackPart(page))
 }
 
 func readReportChoice(r *http.Request, id crash.BucketID) (view.ReportChoice, error) {
@@ -524,7 +593,7 @@ func (s *Pages) chosenReports(r *http.Request, b crash.Bucket, choice view.Repor
 	}
 	var rows []crash.ReportRow
 	for _, report := range facts.reports {
-		if report.Value == choice.Value && passes(choice.Filter, report.ReportRow) {
+		if report.Value == choice.Value && passes(choice.Filter, report.Summary) {
 			rows = append(rows, report.ReportRow)
 		}
 	}
@@ -534,7 +603,7 @@ func (s *Pages) chosenReports(r *http.Request, b crash.Bucket, choice view.Repor
 	return chosenReports{&list, facets}, nil
 }
 
-func passes(f index.Filter, r crash.ReportRow) bool {
+func passes(f index.Filter, r crash.Summary) bool {
 	return (f.Version == "" || f.Version == r.Version) && (f.Release == "" || f.Release == r.Release) &&
 		(f.Architecture == "" || f.Architecture == r.Architecture) && (!f.Complete || r.Complete)
 }
@@ -551,11 +620,10 @@ func (s *Pages) bucketReports(r *http.Request, id crash.BucketID, choice view.Re
 		return nil, err
 	}
 	list := s.panel.ReportList(r, id.Path(), after, rows)
-	list.Choice, list.ComparePath, list.Via = &choice, view.ComparePath(id), choice.Via
+	list.Choice, list.ComparePath, list.Via = &choice, view.ComparePath(id), choice.Origin()
 	list.Empty = view.NoReportsStored
-	if chosen := view.FilterQuery(choice.Filter); len(chosen) > 0 {
+	if choice.Filter != (index.Filter{}) {
 		list.Empty = "No stored report matches."
-		list.Via = id.Path() + "?" + chosen.Encode()
 	}
 	if !further.IsZero() {
 		list.Further = id.Path() + "?after=" + further.String()

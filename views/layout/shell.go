@@ -163,9 +163,17 @@ func InPlace(url, target string) templ.Attributes {
 		"hx-target":     target,
 		"hx-swap":       "outerHTML",
 		"hx-push-url":   "true",
-		"hx-status:4xx": "target:#flash swap:innerHTML push:false",
-		"hx-status:5xx": "target:#flash swap:innerHTML push:false",
+		"hx-status:4xx": "target:#flash swap:innerHTML",
+		"hx-status:5xx": "target:#flash swap:innerHTML",
 	}
+}
+
+// Step is like InPlace, but Back leads to where the visitor was before the first step.
+func Step(url, target string) templ.Attributes {
+	attributes := InPlace(url, target)
+	delete(attributes, "hx-push-url")
+	attributes["hx-replace-url"] = "true"
+	return attributes
 }
 
 // RoleName returns the name of a role, or "none".

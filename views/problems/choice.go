@@ -271,7 +271,14 @@ const (
 	facetsTarget        = "#" + facetsID
 	reportSectionID     = "report-section"
 	reportSectionTarget = "#" + reportSectionID
+	stackID             = "stack"
 )
+
+// ParamReport is the parameter of the page of a problem that names the report whose stack it shows.
+const ParamReport = "report"
+
+// IsStackTarget reports whether the request header HX-Target names StackPart.
+func IsStackTarget(header string) bool { return header == "section#"+stackID }
 
 // IsFacetsTarget reports whether the request header HX-Target names FacetsPart.
 func IsFacetsTarget(header string) bool { return header == "section#"+facetsID }

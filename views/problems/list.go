@@ -212,6 +212,8 @@ var keyTable = [][2]string{
 	{"f", "Mark the row, the selected rows, or this problem as fixed in a version"},
 	{"e", "Embargo this problem, or lift its embargo"},
 	{"n", "Write a note about this problem"},
+	{",", "Show the stack of the next newer report"},
+	{".", "Show the stack of the next older report"},
 	{"u", "Undo what the message at the top says"},
 	{"x", "Select or deselect the row"},
 	{"?", "Show or close this list; Escape closes it, too"},

@@ -32,6 +32,7 @@ type ProblemPage struct {
 	Last       crash.Occurrence
 	Decisions  DecisionsView
 	Stack      *Stack       // nil for visitors, and if no report is stored
+	Steps      Steps        // from the report of Stack
 	Symbols    *SymbolsView // nil: nobody asked for a core, or for visitors
 	Notes      NotesView
 	People     PeopleView // of nobody for visitors

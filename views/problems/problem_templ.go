@@ -199,7 +199,7 @@ func Problem(p ProblemPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = stackSection(p).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = StackPart(p).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -153,6 +153,14 @@ func (c ReportChoice) url() string {
 	return c.Path
 }
 
+// Origin returns the address of the list to which the pages of the reports lead back.
+func (c ReportChoice) Origin() string {
+	if chosen := FilterQuery(c.Filter); len(chosen) > 0 {
+		return c.Path + "?" + chosen.Encode()
+	}
+	return c.Via
+}
+
 // byFacet returns the choice with another compared field, and with all its values.
 func (c ReportChoice) byFacet(field stats.FacetField) ReportChoice {
 	c.Facet, c.ByValue, c.Value = field, false, ""

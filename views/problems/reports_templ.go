@@ -1245,7 +1245,7 @@ func reportTable(l ReportList) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 103, "\" class=\"report-choice\"><p class=\"toolbar\"><button title=\"Of two selected reports, or of one and the report shown above\">Compare stacks</button> <span class=\"quiet\">Newest arrivals first. ")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 103, "\" class=\"report-choice\"><p class=\"toolbar\"><button title=\"Of two selected reports, or of one and the representative report\">Compare stacks</button> <span class=\"quiet\">Newest arrivals first. ")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

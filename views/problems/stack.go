@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"mishap/crash"
 	"mishap/crash/grouping"
@@ -13,10 +14,38 @@ import (
 	"mishap/views/layout"
 )
 
-// Stack holds the evidence of the representative report of a problem.
+// Steps lead from the report whose stack the page of a problem shows to others, among those that a filter selects.
+type Steps struct {
+	Place, Of    int64 // place of the report, newest first, and the number of reports
+	More         bool  // not all reports were counted
+	Newer, Older crash.OopsID
+	Choice       ReportChoice
+}
+
+// position returns the name of the report in its list: "Report 3 of 128".
+func (s Steps) position() string {
+	of := crash.Count(s.Of)
+	switch {
+	case !s.More:
+		return "Report " + crash.Count(s.Place) + " of " + of
+	case s.Place < s.Of:
+		return "Report " + crash.Count(s.Place) + " of more than " + of
+	}
+	return "A report older than the newest " + of
+}
+
+// url returns the address of the page with the stack of another report.
+func (s Steps) url(id crash.OopsID) string {
+	q := s.Choice.Query()
+	q.Set(ParamReport, id.String())
+	return s.Choice.Path + "?" + q.Encode()
+}
+
+// Stack holds the evidence of one report of a problem.
 type Stack struct {
 	Report     crash.OopsID
 	Summary    crash.Summary // of that report
+	At         time.Time     // when it occurred, or else when it arrived
 	Complete   bool
 	Links      grouping.LinkTemplates // for links to lines of source packages
 	Frames     []grouping.Frame       // of the thread that crashed
@@ -25,7 +54,7 @@ type Stack struct {
 	Excerpts   []FieldExcerpt // what the grouping rule read
 	Text       string         // unchanged, for copying
 	FacetNames []string       // names of fields by which reports like this one can be compared
-	OfReport   bool           // the page is that of the report, not of its problem
+	OfReport   bool           // it is not the representative report, but one that was asked for
 	blamed     string         // the function by which the problem is grouped; empty: none
 }
 
@@ -33,7 +62,7 @@ type Stack struct {
 func NewStack(report crash.StoredReport) *Stack {
 	f := report.Fields
 	s := &Stack{
-		Report: report.ID, Summary: report.Summary, Complete: grouping.HasEvidence(f, grouping.SignatureOf(f)),
+		Report: report.ID, Summary: report.Summary, At: when(report.ReportRow), Complete: grouping.HasEvidence(f, grouping.SignatureOf(f)),
 		Tracebacks: grouping.Tracebacks(f), Frames: grouping.WithModules(grouping.Frames(f), f["ProcMaps"]),
 	}
 	for _, thread := range grouping.Threads(f) {
@@ -216,9 +245,12 @@ func (s *Stack) missing() string {
 	return text + "."
 }
 
+// chosen says why the report represents its problem.
 func (s *Stack) chosen() string {
 	n, _ := s.nameless()
 	switch {
+	case s.OfReport:
+		return ""
 	case !s.Complete:
 		return "the newest one"
 	case n > 0 && !s.hasText():

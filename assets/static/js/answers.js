@@ -45,7 +45,7 @@
 
     htmx_after_request(element, { ctx }) {
       if (ctx.response.status >= 400) {
-        ctx.push = "false"; // a refused form stays at its address
+        ctx.push = ctx.replace = "false"; // the page stays, and so does its address
       }
       const next = ctx.hx.redirect && new URL(ctx.hx.redirect, location);
       if (next?.hash && next.pathname + next.search === location.pathname + location.search) {

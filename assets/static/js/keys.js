@@ -1,7 +1,7 @@
 // Handles keys: / goes to the search, j and k to the next and previous row, or problem of the list, o opens the row, c opens
 // the review of its bug, C (with Shift) creates the bug, l links one, a assigns the problem, m mutes it, w won't fix it, f marks
-// it as fixed, e embargoes it, n begins a note, u undoes the last action, x selects the row, ? lists the keys. They do nothing
-// while a person types, or with Ctrl, Alt or Meta.
+// it as fixed, e embargoes it, n begins a note, comma and full stop show the stack of the next newer and older report, u undoes
+// the last action, x selects the row, ? lists the keys. They do nothing while a person types, or with Ctrl, Alt or Meta.
 (() => {
   "use strict";
 
@@ -35,11 +35,12 @@
     return (current?.isConnected ? current : document.querySelector("#bugs"))?.querySelector(selector) ?? null;
   }
 
-  function press(selector) {
-    const found = of(selector);
+  function click(found) {
     found?.click();
     return found !== null;
   }
+
+  const press = (selector) => click(of(selector));
 
   // review opens the review of the bug of the current row.
   function review() {
@@ -88,12 +89,6 @@
     return true;
   }
 
-  function undo() {
-    const button = document.querySelector("#flash form button");
-    button?.click();
-    return button !== null;
-  }
-
   // decide sets a manual status of the selected rows, or else of the current one.
   function decide(what) {
     const button = document.querySelector(`#bulk button[value=${what}]`);
@@ -122,7 +117,9 @@
     w: () => decide("wontfix"),
     f: () => decide("fixed"),
     n: () => unfold("#notes details[data-focus]"),
-    u: undo,
+    ",": () => click(document.querySelector("#stack-newer[href]")),
+    ".": () => click(document.querySelector("#stack-older[href]")),
+    u: () => click(document.querySelector("#flash form button")),
     e: () => press("#manual a[href$='/embargo']"),
     x: () => press("td.select input[type=checkbox]"),
     "?": () => {
