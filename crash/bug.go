@@ -531,9 +531,9 @@ type NextFiling struct {
 func (b Bucket) NoFiling() string {
 	switch {
 	case strings.HasPrefix(b.Signature, "failed:"):
-		return "This crash could not be retraced, so a bug would not say what went wrong."
+		return "This crash has no function names, so a bug would not say what went wrong."
 	case b.SourcePackage == "":
-		return "The source package of this problem is not known, so there is nothing to file the bug against."
+		return "The source package is unknown, so there is nothing to file the bug against."
 	}
 	return ""
 }
@@ -558,9 +558,9 @@ type Restored struct {
 
 // Problem returns the error that says why nothing is sent.
 func (r Restored) Problem() *Error {
-	return Errorf(Unavailable, "restored", "The database was restored from a backup of %s. What was sent after that "+
-		"would be sent again, so mishap files no bugs and sends no comments, mails and webhooks until an administrator "+
-		"has run: mishap filings reconcile --apply", r.BackupTaken.UTC().Format("2006-01-02 15:04 UTC"))
+	return Errorf(Unavailable, "restored", "The database was restored from a backup of %s. To send nothing twice, "+
+		"mishap sends nothing until an administrator has run: mishap filings reconcile --apply",
+		r.BackupTaken.UTC().Format("2006-01-02 15:04 UTC"))
 }
 
 // HeldItem is something that waits in a restored database.

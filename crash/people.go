@@ -282,9 +282,8 @@ type RightsConfig struct {
 const GroupsMaxAge = 30 * 24 * time.Hour
 
 // ErrGroupsExpired means that a right is missing which groups may give once the person signs in again.
-var ErrGroupsExpired = Errorf(Unauthenticated, "groups_expired", "Rights from groups count for a limited time, and "+
-	"yours have expired, because your groups were last checked too long ago. Sign in here again where you have these "+
-	"groups; then this works again, also with your API tokens.")
+var ErrGroupsExpired = Errorf(Unauthenticated, "groups_expired", "Your rights have expired, because your groups "+
+	"were last checked too long ago. Sign in again where you have these groups; this also renews your API tokens.")
 
 // The limits of an identity.
 const (
@@ -637,7 +636,7 @@ var (
 	ErrBadToken = Errorf(Unauthenticated, "bad_token",
 		"Unauthorized: this API token is unknown, revoked or expired. Create a new one on the page of your account.")
 	errMistypedToken = Errorf(Unauthenticated, "mistyped_token",
-		"Unauthorized: this API token contains a typing error, since its checksum does not match. Copy it again, completely.")
+		"Unauthorized: this API token is mistyped; its checksum does not match. Copy it again.")
 	errNoToken = Errorf(Unauthenticated, "bad_token",
 		"Unauthorized: this is not an API token of mishap, which begins with %s.", tokenPrefix)
 )
@@ -808,14 +807,14 @@ func NewFollow(kind, name string) (Follow, error) {
 		}
 	default:
 		return f, Errorf(Invalid, "unknown_kind",
-			"You can follow packages, people or teams, package sets, problems and saved searches, but not %.40q.", kind)
+			"%.40q cannot be followed; packages, people or teams, package sets, problems and saved searches can.", kind)
 	}
 	bad := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 	switch {
 	case f.Name == "":
 		return f, Errorf(Invalid, "empty_name", "Enter the name of what you want to follow.")
 	case !utf8.ValidString(f.Name) || utf8.RuneCountInString(f.Name) > maxFollowName || strings.ContainsFunc(f.Name, bad):
-		return f, Errorf(Invalid, "bad_name", "This is not a valid name: names have at most %d characters and no spaces.",
+		return f, Errorf(Invalid, "bad_name", "A name has at most %d characters and no spaces.",
 			maxFollowName)
 	}
 	return f, nil

@@ -158,13 +158,17 @@ func (s Status) Detail() string {
 func (s Status) newerVersions() string {
 	counting := s.Counting()
 	newer := Pick(counting, func(r ReleaseStatus) bool { return r.Newer != "" })
+	text := "Newer versions in some releases have not shown it"
 	switch len(newer) {
 	case 0:
 		return ""
 	case len(counting):
-		return strings.TrimSpace("The newest versions in use have not shown it. " + s.tooFew())
+		text = "The newest versions in use have not shown it"
 	}
-	return strings.TrimSpace("Newer versions in some releases have not shown it. " + s.tooFew())
+	if s.tooFew() != "" {
+		text += ", but have too few reports to tell"
+	}
+	return text + "."
 }
 
 // tooFew names the open releases whose newer versions have too few reports to tell whether they are

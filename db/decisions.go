@@ -430,8 +430,8 @@ func (s *Store) adoptProvisional(ctx context.Context, tx pgx.Tx, round int64) er
 		if heads[from] != from || head == from {
 			continue
 		}
-		if err := d.merge(ctx, from, head, crash.CauseSymbolised, "", "A report with the same addresses has brought the "+
-			"names of the functions."); err != nil {
+		if err := d.merge(ctx, from, head, crash.CauseSymbolised, "", "A report with the same addresses has named the "+
+			"functions."); err != nil {
 			return err
 		}
 	}

@@ -162,8 +162,7 @@ var (
 	errBadName = crash.Errorf(crash.Invalid, "bad_name", "A name is one line of at most %d characters.",
 		crash.MaxProblemName)
 	errSameName  = crash.Errorf(crash.Conflict, "same_name", "The problem already has this name.")
-	errNameGiven = crash.Errorf(crash.Conflict, "named_again", "The problem was given another name since; undo "+
-		"that first.")
+	errNameGiven = crash.Errorf(crash.Conflict, "named_again", "The problem was renamed again; undo that first.")
 )
 
 // Rename gives a problem a name, or removes it if name is empty. The signature and the addresses of
@@ -241,7 +240,7 @@ const (
 )
 
 var errSplitAlready = crash.Errorf(crash.Conflict, "split_already",
-	"Reports that meet this condition are already split off from this problem, or are just moving back.")
+	"Reports that meet this condition are already split off, or are moving back.")
 
 // splitBucket holds the columns of a bucket that a split needs.
 type splitBucket struct {
@@ -369,8 +368,8 @@ const (
 		where id = @id`
 )
 
-var errSplitFurther = crash.Errorf(crash.Conflict, "split_further", "Reports were taken out of that problem in turn; "+
-	"undo that first.")
+var errSplitFurther = crash.Errorf(crash.Conflict, "split_further", "Reports were split off from that problem "+
+	"in turn; undo that first.")
 
 // unsplit starts to move the reports of a split back, and no longer applies the split to new
 // reports. It returns Conflict if the new problem was split in turn.
@@ -565,7 +564,7 @@ func (d *deciding) endUnsplit(ctx context.Context, decision crash.Decision) erro
 	if !empty || head == decision.Other {
 		return nil
 	}
-	return d.merge(ctx, decision.Other, head, crash.CauseEmptied, decision.UndoneBy, "Its reports were brought back.")
+	return d.merge(ctx, decision.Other, head, crash.CauseEmptied, decision.UndoneBy, "Its reports moved back.")
 }
 
 const sqlUnfinished = `select id from decisions where not finished order by id limit 100`

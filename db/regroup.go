@@ -668,7 +668,7 @@ func (d *deciding) inheritNew(ctx context.Context, pairs map[bucketPair]pairCoun
 			return err
 		}
 		if head := heads[from]; head != from && heads[to] == to && head != to {
-			reason := "New grouping rules made this signature of one that counts here."
+			reason := "New grouping rules made this signature from one of this problem."
 			if err := d.merge(ctx, to, head, crash.CauseRegrouped, "", reason); err != nil {
 				return err
 			}

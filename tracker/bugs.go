@@ -172,7 +172,7 @@ func (c *Client) Account(ctx context.Context, name string) (string, error) {
 	name = strings.TrimPrefix(strings.TrimSpace(name), "~")
 	if !accountName.MatchString(name) {
 		return "", crash.Errorf(crash.Unprocessable, "bad_account",
-			"This is not a valid account name: names have lower-case letters, digits, plus signs, dots and hyphens.")
+			"An account name has lower-case letters, digits, plus signs, dots and hyphens.")
 	}
 	var person struct {
 		Name string `json:"name"`

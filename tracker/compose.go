@@ -965,11 +965,11 @@ func (c *composer) CheckDraft(id crash.BucketID, d crash.Draft) crash.DraftProbl
 	case strings.TrimSpace(d.Title) == "":
 		add(crash.DraftTitle, "A bug needs a title.")
 	case strings.ContainsAny(d.Title, "\r\n"):
-		add(crash.DraftTitle, "The title has to be one line.")
+		add(crash.DraftTitle, "The title must be one line.")
 	case n > maxTitle:
 		add(crash.DraftTitle, "The title has %d characters; the tracker takes at most %d.", n, maxTitle)
 	case !storable(d.Title):
-		add(crash.DraftTitle, "The title holds bytes that are no text.")
+		add(crash.DraftTitle, "The title contains invalid characters.")
 	}
 	whole := WithMarker(d.Description, c.Marker(id))
 	switch n := utf8.RuneCountInString(whole); {
@@ -981,16 +981,16 @@ func (c *composer) CheckDraft(id crash.BucketID, d crash.Draft) crash.DraftProbl
 	case n > maxDescription:
 		add(crash.DraftDescription, "The description has %d characters; the tracker takes at most %d.", n, maxDescription)
 	case !storable(d.Description):
-		add(crash.DraftDescription, "The description holds bytes that are no text.")
+		add(crash.DraftDescription, "The description contains invalid characters.")
 	}
 	if wrong := noTags(d.Tags); wrong != "" {
-		add(crash.DraftTags, "%s: tags begin with a small letter or a digit, have at least two characters, "+
-			"and hold only small letters, digits, and + . -", wrong)
+		add(crash.DraftTags, "%s: tags begin with a lower-case letter or a digit, and have two or more of these and "+
+			"of + . -", wrong)
 	}
 	switch {
 	case d.OnDistribution:
 	case d.Package == "":
-		add(crash.DraftPackage, "Name the source package, or choose the distribution as a whole.")
+		add(crash.DraftPackage, "Enter the source package, or choose the distribution.")
 	case !validSource.MatchString(d.Package):
 		add(crash.DraftPackage, "“%s” cannot be the name of a source package.", Clean(d.Package, 100))
 	}

@@ -799,7 +799,7 @@ func (f *Filer) created(claim crash.FilingClaim, as sender, number int64, err er
 		result.State, result.Delay = crash.FilingQueued, Jitter(parkTime)
 	default:
 		result.State = crash.FilingUncertain
-		result.Reason = "It is not known whether the tracker filed the bug (" + e.Text +
+		result.Reason = "Nobody knows yet whether the tracker filed the bug (" + e.Text +
 			"). It is searched for before anything is sent again."
 	}
 	return result
@@ -833,9 +833,8 @@ func (f *Filer) searched(claim crash.FilingClaim, as sender, number int64, err e
 		// The bug may exist but be hidden from our account. A person can find out. Sending it again could
 		// file it twice.
 		result.State, result.Problem = crash.FilingRefused, "private_unknown"
-		result.Reason = "It is not known whether the private bug was filed: " +
-			"the tracker may not show it to mishap's account. " +
-			"Look for it in the tracker and link it, or try again when it is not there."
+		result.Reason = "The private bug may have been filed, but the tracker may not show it to mishap's account. " +
+			"Look for it and link it, or try again if it is not there."
 		result.Answer = crash.TrackerAnswer{Outcome: "not shown", Status: 200}
 	default:
 		result.State = crash.FilingQueued

@@ -92,7 +92,7 @@ func TestTokenCommands(t *testing.T) {
 		{"token create bob --name=gauge", exitOK, ""},
 		{"token list", exitOK, "phased updates … gauge"},
 		{"token list BOB", exitOK, "gauge … never"},
-		{"token create bob --name=x --scope=file", exitFailed, "does not allow what the scope file is for"},
+		{"token create bob --name=x --scope=file", exitFailed, "does not allow the scope file"},
 		{"token create eve --name=x", exitFailed, "is disabled"},
 		{"token create nobody --name=x", exitFailed, `There is no account named "nobody".`},
 		{"token create bob --name=x --days=0", exitFailed, "A token must expire within 5 years."},

@@ -365,7 +365,7 @@ func TestGate(t *testing.T) {
 		t.Errorf("got a control character in %q", stdout)
 	}
 	stdout, _ = run(exitNotEnough, "tidewatch", "1.9-1")
-	wantTexts(t, stdout, "Not enough data yet", "There is no report of a lower version")
+	wantTexts(t, stdout, "Not enough data about", "There is no report of a lower version")
 	stdout, _ = run(exitNotEnough, "tidewatch", "1.12-1")
 	wantTexts(t, stdout, "no release has a report of tidewatch 1.12-1",
 		"Versions that reports name: 1.11-1, 1.10-1, 1.9-1\n")

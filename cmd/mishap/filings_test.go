@@ -110,7 +110,7 @@ func TestTrackerName(t *testing.T) {
 	}
 	wantOutput(t, p.environ, []string{"user", "tracker-name", "tess", "~tess-lp"}, "tess is tess-lp")
 	runSteps(t, p.environ, []step{
-		{"user tracker-name tess not-A-Name", exitFailed, "not a valid account name"},
+		{"user tracker-name tess not-A-Name", exitFailed, "An account name has"},
 		{"user tracker-name nobody tess-lp", exitFailed, "nobody"},
 		{"user tracker-name", exitUsage, ""},
 	}...)

@@ -215,7 +215,7 @@ func parseQuery(text string, names []string) (Query, error) {
 		return Query{}, err
 	}
 	if t := p.peek(); t.kind != end {
-		return Query{}, errorAt(t.at, 1, "There is a parenthesis too many.")
+		return Query{}, errorAt(t.at, 1, "There is one parenthesis too many.")
 	}
 	q := Query{node: n, muted: p.muted, byFacts: p.byFacts}
 	if p.personal {
@@ -329,7 +329,7 @@ func (p *parser) factor(depth int) (node, *QueryError) {
 	case minus:
 		first := len(p.counts)
 		if k := p.peek().kind; k != word && k != open {
-			return nil, errorAt(t.at, 1, "Something has to follow the minus.")
+			return nil, errorAt(t.at, 1, "Something must follow the minus sign.")
 		}
 		n, err := p.factor(depth)
 		if err != nil {
@@ -379,7 +379,8 @@ func (p *parser) term(t token) (node, *QueryError) {
 func (q *Query) gather(p *parser) *QueryError {
 	for _, c := range p.counts {
 		if c.nested {
-			return errorAt(c.at, c.length, "%s: says what is counted, so it stands by itself, without OR or a minus.", c.field)
+			return errorAt(c.at, c.length, "%s: cannot be combined with OR or a minus sign, because it selects the "+
+				"counted reports.", c.field)
 		}
 		var into *string
 		switch c.field {

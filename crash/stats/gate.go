@@ -59,7 +59,7 @@ func (q GateQuestion) Check() error {
 	case q.Package == "":
 		return crash.Errorf(crash.Invalid, "missing_package", "Name a binary package.")
 	case q.Version == "":
-		return crash.Errorf(crash.Invalid, "missing_version", "Name a version of the package.")
+		return crash.Errorf(crash.Invalid, "missing_version", "Enter a version of the package.")
 	case q.Against != "" && dpkg.Compare(q.Against, q.Version) >= 0:
 		return crash.Errorf(crash.Invalid, "bad_against",
 			"%s is not lower than %s: the gate compares a version with a lower one.", q.Against, q.Version)
@@ -103,7 +103,7 @@ func (a GateAnswer) Headline() string {
 	case a.Verdict == GateWorse:
 		return fmt.Sprintf("Worse since %s arrived.", name)
 	case a.Verdict == GateNotEnough:
-		return fmt.Sprintf("Not enough data yet to judge %s.", name)
+		return fmt.Sprintf("Not enough data about %s yet.", name)
 	}
 	return fmt.Sprintf("Pass: no sign that %s made things worse.", name)
 }
@@ -155,14 +155,13 @@ func (r GateResult) Reasons() []string {
 	}
 	switch {
 	case r.Enough && r.Verdict == GatePass && r.ShareKnown:
-		reasons = append(reasons, fmt.Sprintf("About %.0f%% of the machines have the update, judged by the decrease in "+
-			"reports from lower versions. If their rate had doubled, or risen by %g per 1,000 machine-days, the gate would "+
-			"have noticed with a probability of %.0f%%.", 100*r.Share, 1000*noticeable, 100*power))
+		reasons = append(reasons, fmt.Sprintf("By the decrease in reports from lower versions, about %.0f%% of the "+
+			"machines have the update. A doubled rate, or %g more per 1,000 machine-days, would show with a probability "+
+			"of %.0f%%.", 100*r.Share, 1000*noticeable, 100*power))
 	case r.Enough && r.Verdict == GatePass:
-		reasons = append(reasons, fmt.Sprintf("There are too few reports to estimate how many machines have the update. "+
-			"If all have it, the gate would have noticed a doubled rate, or %g more per 1,000 machine-days, with a "+
-			"probability of "+
-			"%.0f%%.", 1000*noticeable, 100*power))
+		reasons = append(reasons, fmt.Sprintf("Too few reports to estimate how many machines have the update. If all "+
+			"have it, a doubled rate, or %g more per 1,000 machine-days, would show with a probability of %.0f%%.",
+			1000*noticeable, 100*power))
 	case !r.Enough:
 		reasons = append(reasons, r.lack())
 	}
@@ -202,8 +201,8 @@ func (r GateResult) lack() string {
 		return fmt.Sprintf("A pass needs about %.0f more machine-days, but %s arrived and ended the comparison.",
 			machineDays, r.Replaced)
 	case math.IsInf(days, 1):
-		return fmt.Sprintf("A pass needs about %.0f more machine-days, more than the longest comparison of %d days has at "+
-			"the present number of active machines.", machineDays, GateWindowDays)
+		return fmt.Sprintf("A pass needs about %.0f more machine-days. At the present number of active machines, %d "+
+			"days, the longest comparison, are too short.", machineDays, GateWindowDays)
 	}
 	return fmt.Sprintf("A pass needs about %.0f more machine-days: %s at the present number of active machines.",
 		machineDays, crash.Counted(int64(math.Ceil(days)), "day", "days"))

@@ -96,10 +96,10 @@ func (j *judgement) state(releases []crash.ReleaseStatus) (crash.StateWord, stri
 	}
 	switch {
 	case j.b.Reports == 0:
-		return crash.StateTests, "Only test machines have reported it; their reports are not counted."
+		return crash.StateTests, "Only test machines have reported it."
 	case j.b.Provisional:
-		return crash.StateNameless, "Function names are missing. " +
-			"Once the reports are symbolised, they move to the problem with names."
+		return crash.StateNameless, "Function names are missing. Once they are known, the reports move to the problem " +
+			"with these names."
 	case len(counting) == 0 && j.longAgo():
 		return crash.StateGone, "Not seen for more than a year."
 	case len(counting) > 0 && len(is(counting, crash.StateGone)) == len(counting):
@@ -119,7 +119,7 @@ func (j *judgement) stateOfBug(counting []crash.ReleaseStatus) (crash.StateWord,
 	case j.hidden:
 		return crash.StatePrivate, "The bug cannot be read: it is private or deleted."
 	case j.unsaid == crash.StatePrivate:
-		return crash.StatePrivate, "The bug is private: only some people can see it."
+		return crash.StatePrivate, "The bug is private."
 	case len(is(counting, crash.StateRegression)) > 0:
 		return crash.StateRegression, ""
 	case len(is(counting, crash.StateOpen)) > 0:
@@ -618,8 +618,8 @@ func Advise(f AdviceFacts) Advice {
 	case b.Provisional || !f.Named:
 		return withoutNames(f.Symbols)
 	case f.Similar.Number != 0:
-		return Advice{Kind: AdviceExists, Text: fmt.Sprintf("Check first: a similar problem has bug %d, perhaps for the "+
-			"same fault.",
+		return Advice{Kind: AdviceExists, Text: fmt.Sprintf("Check first: bug %d of a similar problem may be about "+
+			"the same fault.",
 			f.Similar.Number)}
 	case b.LacksNames() && (f.Symbols.Job.State == crash.SymbolsPartial || f.Symbols.Job.State == crash.SymbolsWaiting):
 		return withoutNames(f.Symbols)
@@ -693,7 +693,7 @@ func withoutNames(s crash.ProblemSymbols) Advice {
 	case s.Job.State == crash.SymbolsPartial:
 		a.Text = "Perhaps not: some functions have no names, so the bug may not show where the fault is."
 	case s.Job.State == crash.SymbolsFailed, s.Job.State == crash.SymbolsExpired:
-		a.Text = "Not yet: symbolising has failed, and without function names the bug would not show where the fault is."
+		a.Text = "Not yet: symbolising failed. Without function names, the bug would not show where the fault is."
 	}
 	return a
 }

@@ -313,8 +313,8 @@ func (t Trend) ReleaseText(before Trend, name, nameBefore string) string {
 // SameAgeText compares the rates of two releases at the same age in days, each over as many days.
 func SameAgeText(now, then MachineRate, age, days int) string {
 	ratio := now.Times(then)
-	return fmt.Sprintf("At the same age (%d days after its release, over %d days), it had %s (%s). This one has %s (%s), "+
-		"%s it: %s.", age, days, FormatRate(then.Per1000/1000), then.interval(), FormatRate(now.Per1000/1000),
+	return fmt.Sprintf("At the same age (%d days after its release, over %d days), it had %s (%s). This one has %s "+
+		"(%s), %s it: %s.", age, days, FormatRate(then.Per1000/1000), then.interval(), FormatRate(now.Per1000/1000),
 		now.interval(), ratio.than(), ratio.Verdict())
 }
 

@@ -174,11 +174,10 @@ var situations = map[string]struct {
 		crash.StateGone, "Probably fixed in 24.04."},
 	"only a release at the end of its life": {situation{seen: seenIn(questing, "1.6", 150, 0)}, crash.StateUnfiled,
 		"Open in 25.10 (no report this week)."},
-	"only test machines": {situation{}, crash.StateTests, "Only test machines have reported it; " +
-		"their reports are not counted."},
+	"only test machines": {situation{}, crash.StateTests, "Only test machines have reported it."},
 	"not symbolised": {situation{seen: seenIn(noble, "1.4", 0, 2), change: func(b *crash.Bucket) { b.Provisional = true }},
 		crash.StateNameless,
-		"Function names are missing. Once the reports are symbolised, they move to the problem with names. Open in " +
+		"Function names are missing. Once they are known, the reports move to the problem with these names. Open in " +
 			"24.04 (2 reports this week)."},
 	"not seen for years": {situation{change: func(b *crash.Bucket) { b.Reports, b.LastSeen = 9, daysAgo(500) }},
 		crash.StateGone, "Not seen for more than a year."},
@@ -194,7 +193,7 @@ var situations = map[string]struct {
 		"The bug cannot be read: it is private or deleted. Open in 24.04 (1 report this week)."},
 	"private though we may read it": {situation{bug: &crash.BugReading{Private: true, Tasks: fixedBy().Tasks},
 		seen: seenIn(noble, "1.2", 0, 1)}, crash.StatePrivate,
-		"The bug is private: only some people can see it. Open in 24.04 (1 report this week)."},
+		"The bug is private. Open in 24.04 (1 report this week)."},
 	"no tasks": {situation{bug: bugWith(), seen: seenIn(noble, "1.2", 0, 1)}, crash.StateOpen, "Open in 24.04 (1 report " +
 		"this week)."},
 
@@ -349,7 +348,7 @@ var situations = map[string]struct {
 		"The bug cannot be read: it is private or deleted. Open in 24.04 (3 reports this week)."},
 	"a private duplicate of a fixed one": {situation{bug: &crash.BugReading{Private: true}, master: fixedBy(),
 		seen: seenIn(noble, "1.1", 0, 3)}, crash.StatePrivate,
-		"The bug is private: only some people can see it. Open in 24.04 (3 reports this week)."},
+		"The bug is private. Open in 24.04 (3 reports this week)."},
 	"regression in one release, fixed " +
 		"in another": {situation{bug: fixedBy(fixIn("2.0", "resolute"), fixIn("1.3", "noble")),
 		seen: join(seenIn(resolute, "1.9", 9, 0), seenIn(noble, "1.4", 0, 2))},

@@ -92,7 +92,7 @@ func (s *Store) LinkBug(ctx context.Context, bucket crash.BucketID, bug crash.Bu
 }
 
 func errNotLinked(number int64) error {
-	return crash.Errorf(crash.NotFound, "not_linked", "The bug %d is not linked to this problem (any more).", number)
+	return crash.Errorf(crash.NotFound, "not_linked", "Bug %d is not linked to this problem.", number)
 }
 
 // UnlinkBug removes the link between a bug and a bucket's problem. RelinkBug undoes this. It
@@ -100,7 +100,7 @@ func errNotLinked(number int64) error {
 func (s *Store) UnlinkBug(ctx context.Context, bucket crash.BucketID, number int64, person string) error {
 	args := pgx.NamedArgs{
 		"bucket": bucket[:], "number": number, "by": person,
-		"reason": fmt.Sprintf("The bug %d, which was filed for this problem, was unlinked from it by %s.", number, person),
+		"reason": fmt.Sprintf("%[2]s unlinked bug %[1]d, which was filed for this problem.", number, person),
 	}
 	return s.changeLink(ctx, "unlink", bucket, number, func(tx pgx.Tx) error {
 		var how, by string
@@ -228,7 +228,7 @@ func (s *Store) GiveUpFiling(ctx context.Context, id int64, person, reason strin
 }
 
 var errNotToGiveUp = crash.Errorf(crash.Conflict, "not_to_give_up",
-	"This filing is being sent or is finished, so it cannot be given up.")
+	"This filing is being sent or is finished. It cannot be given up.")
 
 // byHand changes a filing and records who did it. If the statement does not apply to the filing's
 // state, byHand returns unfit, or the unchanged filing if unfit is nil.

@@ -23,11 +23,11 @@ const (
 
 var (
 	errManyConfirms = crash.Errorf(crash.TooMany, "too_many_confirmations",
-		"Too many links were sent to this address or asked for by you. Look for the last one, or try again tomorrow.")
+		"You asked for too many links, or this address got too many. Look for the last one, or try again tomorrow.")
 	errManyTests = crash.Errorf(crash.TooMany, "too_many_tests",
 		"You have sent %d test mails within an hour. Try again later.", maxTests)
 	errNotPending = crash.Errorf(crash.Conflict, "mail_address_not_pending",
-		"This link belongs to another address than the one that you last asked for. Ask for a new link.")
+		"This link is not for the address that you entered last. Ask for a new link.")
 )
 
 const (

@@ -52,8 +52,7 @@ func (s *Store) Rehearse(ctx context.Context, rule rules.Rule) (rules.Rehearsal,
 		r.line(e.At, e.Event.Kind != crash.EventProposed, e.Event)
 	}
 	if err != nil && errors.Is(limited.Err(), context.DeadlineExceeded) && ctx.Err() == nil {
-		r.notes = append(r.notes, "The rehearsal took too long and was stopped, so edges are missing. "+
-			"Rehearse the rule for fewer packages.")
+		r.notes = append(r.notes, "This took too long and was stopped, so the list is incomplete. Choose fewer packages.")
 		err = nil
 	}
 	if err != nil {

@@ -175,11 +175,11 @@ func check(in crash.Identity) error {
 	switch {
 	case !storable(in.Subject, crash.MaxSubject):
 		return crash.Errorf(crash.Unprocessable, "bad_subject",
-			"Your identifier at the place where you signed in is empty, too long, or not plain text.")
+			"Your identifier at the sign-in site is empty, too long, or not plain text.")
 	case len(in.Groups) > crash.MaxGroups:
 		return crash.Errorf(crash.Unprocessable, "too_many_groups",
-			"You are in more than %d groups, which is more than mishap accepts. Ask an administrator of the place "+
-				"where you signed in to send only the groups that matter here.", crash.MaxGroups)
+			"You are in more than %d groups, the most that mishap accepts. Ask an administrator of the sign-in site to "+
+				"send fewer.", crash.MaxGroups)
 	case slices.ContainsFunc(in.Groups, func(g string) bool { return !storable(g, crash.MaxGroup) }):
 		return crash.Errorf(crash.Unprocessable, "bad_group",
 			"One of your groups has a name that is empty, longer than %d bytes, or not plain text.", crash.MaxGroup)
@@ -226,10 +226,9 @@ func (a *Store) LinkIdentity(ctx context.Context, user int64, in crash.Identity)
 		case err == nil && owner == user:
 			return crash.Errorf(crash.Conflict, "linked_already", "You can sign in this way already.")
 		case err == nil:
-			return crash.Errorf(crash.Conflict, "identity_taken", "Whom you signed in as there belongs to another "+
-				"account here, "+
-				"%s. Nothing was changed: accounts are not merged. Disconnect it from that account first, or ask an "+
-				"administrator to remove that account.", other)
+			return crash.Errorf(crash.Conflict, "identity_taken", "That person belongs to another account here, %s. "+
+				"Nothing was changed: accounts are not merged. Disconnect it there first, or ask an administrator to remove "+
+				"that account.", other)
 		case !errors.Is(err, pgx.ErrNoRows):
 			return fmt.Errorf("find identity: %w", err)
 		}
@@ -384,13 +383,12 @@ var (
 	errOn = crash.Errorf(crash.Conflict, "second_factor_on",
 		"The authenticator app is on already. Switch it off to set up another one.")
 	errOff        = crash.Errorf(crash.Conflict, "second_factor_off", "No authenticator app is set up.")
-	errNoPassword = crash.Errorf(crash.Conflict, "no_password", "This account has no password, so it needs no "+
-		"code either.")
+	errNoPassword = crash.Errorf(crash.Conflict, "no_password", "This account has no password, so it needs no code.")
 	errUnreadable = crash.Errorf(crash.Unprocessable, "second_factor_unreadable",
-		"Codes of the app cannot be checked, because the password of the database has changed. Enter a recovery code, or "+
-			"ask an administrator to reset the app.")
+		"Codes of the app cannot be checked, because the database password has changed. Enter a recovery code, or ask "+
+			"an administrator to reset the app.")
 	errSignInAgain = crash.Errorf(crash.Unauthenticated, crash.CodeSignInAgain,
-		"Your account has changed since you entered the password. Sign in again.")
+		"Your account has changed. Sign in again.")
 )
 
 const sqlSecondFactor = `

@@ -468,15 +468,14 @@ func checkPassword(name, password string) error {
 	switch {
 	case utf8.RuneCountInString(password) < minPassword:
 		return crash.Errorf(crash.Invalid, "short_password",
-			"A password needs at least %d characters, since shorter ones are quickly guessed; a few words in a row are good.",
+			"A password needs at least %d characters; a few words in a row are good.",
 			minPassword)
 	case len(password) > maxPassword:
 		return crash.Errorf(crash.Invalid, "long_password", "A password can have at most %d bytes.", maxPassword)
 	case !utf8.ValidString(password) || strings.ContainsAny(password, "\x00\r\n"):
 		return crash.Errorf(crash.Invalid, "unusable_password", "A password must be one line of text.")
 	case strings.EqualFold(password, name):
-		return crash.Errorf(crash.Invalid, "password_is_name", "The password must not be the name: it is the first thing "+
-			"that is tried.")
+		return crash.Errorf(crash.Invalid, "password_is_name", "The password must not be the name.")
 	}
 	return nil
 }

@@ -59,15 +59,15 @@ func (a *Store) AddTokenFor(ctx context.Context, by string, u crash.User, name s
 	case len(scopes) == 0:
 		return "", t, crash.Errorf(crash.Invalid, "no_scope", "Choose what the token may do.")
 	case u.Disabled:
-		return "", t, crash.Errorf(crash.Forbidden, "disabled", "The account %s is disabled, so a token of it "+
-			"would not work.", u.Name)
+		return "", t, crash.Errorf(crash.Forbidden, "disabled", "The account %s is disabled, so its tokens would not "+
+			"work.", u.Name)
 	case !expires.After(now) || expires.After(now.AddDate(maxTokenYears, 0, 0)):
 		return "", t, crash.Errorf(crash.Invalid, "bad_expiry", "A token must expire within %d years.", maxTokenYears)
 	}
 	for _, scope := range scopes {
 		if !u.MayScope(scope) {
-			return "", t, crash.Errorf(crash.Forbidden, "role", "The role of %s does not allow what the scope %s is for, "+
-				"so no token of %s does.", u.Name, scope, u.Name)
+			return "", t, crash.Errorf(crash.Forbidden, "role", "The role of %s does not allow the scope %s, so tokens "+
+				"of %s cannot have it.", u.Name, scope, u.Name)
 		}
 	}
 	token, hint := crash.NewTokenText()
@@ -79,8 +79,8 @@ func (a *Store) AddTokenFor(ctx context.Context, by string, u crash.User, name s
 			"most": maxTokens,
 		}).Scan(&t.ID)
 		if errors.Is(err, pgx.ErrNoRows) {
-			return crash.Errorf(crash.Conflict, "too_many_tokens", "An account has at most %d tokens: revoke one that is no "+
-				"longer used.", maxTokens)
+			return crash.Errorf(crash.Conflict, "too_many_tokens", "An account has at most %d tokens. Revoke one that is "+
+				"no longer used.", maxTokens)
 		}
 		if err != nil {
 			return fmt.Errorf("add token: %w", err)

@@ -118,7 +118,7 @@ func checkNew(name string, role crash.Role) error {
 	}
 	if crash.ReservedName(name) {
 		return crash.Errorf(crash.Invalid, "reserved_name",
-			"No account can be named %q: this word stands for people in searches and forms. Choose another name.", name)
+			"%q is reserved for searches and forms. Choose another name.", name)
 	}
 	_, err := crash.ParseRole(string(role))
 	return err
@@ -519,7 +519,7 @@ func (a *Store) RevokeGrant(ctx context.Context, by string, g crash.Grant) error
 			return fmt.Errorf("find grant: %w", err)
 		}
 		if old == "" {
-			return crash.Errorf(crash.NotFound, "unknown_grant", "%q of %s has no such right by itself.", g.Group, g.Source)
+			return crash.Errorf(crash.NotFound, "unknown_grant", "%q of %s has no such right.", g.Group, g.Source)
 		}
 		if _, err := tx.Exec(ctx, statements.remove, args); err != nil {
 			return fmt.Errorf("delete grant: %w", err)

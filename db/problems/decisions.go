@@ -150,8 +150,8 @@ func (s *Store) insert(ctx context.Context, tx pgx.Tx, t crash.Mark, replaced []
 			return t, err
 		}
 		if len(t.Before) > 0 && !t.Confirmed {
-			return t, crash.Errorf(crash.Conflict, ErrSeen, "%s. If the fix is in a later version, name that one; else "+
-				"confirm this one.", seenAlready(t.Before))
+			return t, crash.Errorf(crash.Conflict, ErrSeen, "%s. Enter a later version with the fix, or confirm this one.",
+				seenAlready(t.Before))
 		}
 		args["fixes"], args["seen"], after["fixes"] = t.Fixes, t.Before, t.Fixes
 	case crash.MarkWontFix, crash.MarkEmbargo, crash.MarkHold:
@@ -201,7 +201,7 @@ func seenAlready(before map[crash.Release]map[string]int64) string {
 	if most := 5; len(parts) > most {
 		parts = append(parts[:most], "…")
 	}
-	return "The problem has been seen already in " + strings.Join(parts, ", ")
+	return "The problem was already seen in " + strings.Join(parts, ", ")
 }
 
 // ReportsIn returns the number of reports of a problem from versions with one of the fixes.

@@ -394,7 +394,7 @@ func TestSetRefusals(t *testing.T) {
 	}
 	fixed := crash.Mark{Bucket: id, Kind: crash.MarkFixed, Fixes: []crash.FixedIn{{Version: "1.4-1"}}}
 	if _, err := f.Set(t.Context(), fixed); crash.KindOf(err) != crash.Conflict ||
-		!strings.Contains(err.Error(), "seen already in 1.4-2 (Ubuntu 24.04): 1 report.") {
+		!strings.Contains(err.Error(), "already seen in 1.4-2 (Ubuntu 24.04): 1 report.") {
 		t.Errorf("seen already: got %v, want a conflict with the count", err)
 	}
 	fixed.Confirmed = true

@@ -88,7 +88,7 @@ func (s *Store) UpdateGate(
 	}
 	if len(known) == 0 {
 		return stats.GateAnswer{}, crash.Errorf(crash.NotFound, "unknown_package",
-			"No report of a binary package %s has named its version.", q.Package)
+			"No report of a binary package %s names its version.", q.Package)
 	}
 	list, err := s.Releases(ctx, table)
 	if err != nil {

@@ -39,7 +39,7 @@ var (
 	errSearchName = crash.Errorf(crash.Conflict, "search_name_taken",
 		"You already have a saved search with this name. Choose another name.")
 	errTooManySearches = crash.Errorf(crash.Conflict, "too_many_searches",
-		"You have %d saved searches, the most that one person can have. Delete one first.", maxSearches)
+		"You have %d saved searches, the maximum. Delete one first.", maxSearches)
 	errNoSearch = crash.Errorf(crash.NotFound, "no_such_search", "There is no such saved search.")
 )
 
@@ -469,12 +469,12 @@ const (
 )
 
 var errLaterAssignment = crash.Errorf(crash.Conflict, "assigned_since",
-	"This cannot be undone any more: the problem has been assigned again since, or it was undone already.")
+	"This can no longer be undone: the problem was assigned again, or it was undone already.")
 
 // errInTracker explains why a problem cannot be assigned here.
 func errInTracker(bug int64, name string) error {
 	return crash.Errorf(crash.Conflict, "assigned_in_tracker",
-		"Bug %d is assigned to %s in the tracker, and that counts. Change the assignee of the bug.",
+		"Bug %d is assigned to %s in the tracker. Change the assignee there.",
 		bug, strings.TrimPrefix(name, "~"))
 }
 

@@ -513,7 +513,7 @@ func TestAdviceAboutSymbols(t *testing.T) {
 	says("partial", "Wait for names: some functions have none, because symbols of libtide.so.1 are missing.")
 	again()
 	endJob(t, store, crash.SymbolOutcome{State: crash.SymbolsFailed, Reason: "It is not a core."})
-	says("failed", "Not yet: symbolising has failed")
+	says("failed", "Not yet: symbolising failed")
 	again()
 	endJob(t, store, crash.SymbolOutcome{State: crash.SymbolsDone, Fields: crash.Fields{"SymbolisedBy": "mishap",
 		"StacktraceTop": "parse () at tide.c:1\nload () at tide.c:2\nmain () at tide.c:3",

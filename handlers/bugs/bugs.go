@@ -70,7 +70,7 @@ var (
 	ErrMediaType   = crash.Errorf(crash.UnsupportedMedia, "media_type", `Send {"signature": "…"} as application/json.`)
 	errNotJSON     = crash.Errorf(crash.Invalid, "not_json", `The body is not the JSON object {"signature": "…"}.`)
 	errNoSignature = crash.Errorf(crash.Invalid, "no_signature",
-		"The signature of a problem is needed, as text that is not empty.")
+		"Send the signature of a problem as text that is not empty.")
 )
 
 // bugCreated is the answer of the API to a request to create a bug.
@@ -200,7 +200,7 @@ func (s *Pages) answerForm(w http.ResponseWriter, r *http.Request, c creation) e
 	case c.result.State == crash.FilingFiled && c.result.New:
 		message = fmt.Sprintf("Bug %d was created.", c.result.Bug) + filedAs(c.result.Filing)
 	case c.result.State == crash.FilingFiled:
-		message = fmt.Sprintf("There is a bug already: %d.", c.result.Bug)
+		message = fmt.Sprintf("The problem already has bug %d.", c.result.Bug)
 	}
 	return s.web.RedirectWith(w, r, c.bucket.ID.Path(), layout.Flash{Kind: kind, Text: message})
 }

@@ -258,7 +258,7 @@ func TestCreateBugFormRefused(t *testing.T) {
 	triager.Post(handlertest.CreatePath, url.Values{"signature": {"no such thing"}}).Want(http.StatusNotFound)
 	triager.Post(handlertest.CreatePath, url.Values{"signature": {failed.Signature}}).WantRedirect(http.StatusSeeOther,
 		failed.ID.Path())
-	triager.Get(failed.ID.Path()).WantText("#flash", "could not be retraced").WantNone(".create-bug")
+	triager.Get(failed.ID.Path()).WantText("#flash", "has no function names").WantNone(".create-bug")
 
 	part := visitor.PostJSON(handlertest.CreatePath, map[string]string{"signature": b.Signature},
 		append(handlertest.AsPart, handlertest.Header{Name: "Referer", Value: site.URL + b.ID.Path()})...)

@@ -58,7 +58,7 @@ func readLedgerFilter(q url.Values) (filter crash.LedgerFilter, err error) {
 	if state := q.Get("state"); state != "" {
 		var ok bool
 		if filter.State, ok = view.FilingStateOf(state); !ok {
-			return filter, crash.Errorf(crash.Invalid, "unknown_state", "%q is not the state of a filing.", state)
+			return filter, crash.Errorf(crash.Invalid, "unknown_state", "%q is not a state of filings.", state)
 		}
 	}
 	after := q.Get("after")

@@ -230,7 +230,7 @@ func TestChosen(t *testing.T) {
 	confirm := c.Get(c.Post(handlertest.ChosenPath, form).Want(http.StatusSeeOther).Header.Get("Location")).
 		Want(http.StatusOK)
 	confirm.WantText("h1", "Create 3 bugs in ").WantText("#confirm-create button", "Create 3 bugs").
-		WantText(".confirm tbody", "tidewatch").WantText(".skipped", "source package of this problem is not known")
+		WantText(".confirm tbody", "tidewatch").WantText(".skipped", "source package is unknown")
 	if got := confirm.HTML().Find("#confirm-create [name=bucket]").Length(); got != 3 || len(site.Tracker.Bugs()) != 0 {
 		t.Errorf("got %d problems in the form and %d bugs, want 3 and none", got, len(site.Tracker.Bugs()))
 	}

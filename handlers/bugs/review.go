@@ -29,7 +29,7 @@ func (s *Pages) ShowReview(w http.ResponseWriter, r *http.Request) error {
 	}
 	if form, found := s.web.TakeSavedForm(r); found && page.Fileable {
 		page.Draft = web.DraftIn(form)
-		page.Notice = "What you wrote is back. Nothing has been filed yet."
+		page.Notice = "Your text is back. Nothing has been filed yet."
 	}
 	if r.URL.Query().Get("search") != "" && page.Fileable {
 		page.Search = s.searchBugs(r, b)
@@ -226,7 +226,7 @@ func (s *Pages) checkDraft(r *http.Request, b crash.Bucket, d crash.Draft) (cras
 	switch r.PostForm.Get("target") {
 	case "", "package", "distribution":
 	default:
-		problems[crash.DraftPackage] = "A bug is filed on a source package or on the distribution: choose one of the two."
+		problems[crash.DraftPackage] = "Choose the source package or the distribution."
 	}
 	if d.OnDistribution || problems[crash.DraftPackage] != "" || d.Package == b.SourcePackage {
 		return problems, nil
@@ -235,14 +235,14 @@ func (s *Pages) checkDraft(r *http.Request, b crash.Bucket, d crash.Draft) (cras
 	defer cancel()
 	if found, err := s.Tracker.HasSource(ctx, d.Package); err == nil && !found {
 		problems[crash.DraftPackage] = fmt.Sprintf(
-			"%s has no source package “%s”. (Names of binary packages do not count.)", s.Filer.Distribution(), d.Package)
+			"%s has no source package “%s”. Enter a source package, not a binary one.", s.Filer.Distribution(), d.Package)
 		source, err := s.sourceOf(r.Context(), d.Package)
 		if err != nil {
 			return problems, err
 		}
 		if source != "" {
 			problems[crash.DraftPackage] = fmt.Sprintf(
-				"“%s” is a binary package of the source package “%s”, which bugs of it are filed against.",
+				"“%s” is a binary package. File the bug against its source package, “%s”.",
 				d.Package, source)
 		}
 	}
@@ -287,13 +287,13 @@ func (s *Pages) fileReviewed(w http.ResponseWriter, r *http.Request, b crash.Buc
 		page.Bug, page.Problem = s.panel.BugPart(r, b), s.alreadyFiledMessage(b)
 		return s.sendReview(w, r, http.StatusConflict, page)
 	}
-	kind, message := layout.FlashDone, "The bug is being filed, as you have written it."
+	kind, message := layout.FlashDone, "Your bug is being filed."
 	switch {
 	case pending:
-		kind, message = layout.FlashError, "The bug is kept as you have written it, and filed as soon as that is possible. "+
+		kind, message = layout.FlashError, "Your text is saved. The bug is filed as soon as possible. "+
 			web.AnswerTo(r, err).Message
 	case result.State == crash.FilingFiled:
-		message = fmt.Sprintf("Bug %d has been filed, as you have written it.", result.Bug) + filedAs(result.Filing)
+		message = fmt.Sprintf("Bug %d has been filed.", result.Bug) + filedAs(result.Filing)
 	}
 	if page.InPart {
 		b, err := s.panel.Bucket(r.Context(), b.ID)
@@ -318,11 +318,9 @@ func (s *Pages) fileReviewed(w http.ResponseWriter, r *http.Request, b crash.Buc
 // alreadyFiledMessage explains why a draft can no longer be filed.
 func (s *Pages) alreadyFiledMessage(b crash.Bucket) string {
 	if b.Bug.Number != 0 {
-		return fmt.Sprintf("This problem has the bug %d meanwhile. "+
-			"What you wrote was not sent; it is still below, to copy it into that bug.", b.Bug.Number)
+		return fmt.Sprintf("The problem now has bug %d. Your text was not sent; you can copy it from below.", b.Bug.Number)
 	}
-	return "A bug for this problem is being filed already. " +
-		"What you wrote was not sent; it is still below, to copy it into that bug."
+	return "A bug for this problem is being filed already. Your text was not sent; you can copy it from below."
 }
 
 // sendReview sends the page or the part. A part uses status 422 for a conflict, so that htmx puts

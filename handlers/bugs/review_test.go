@@ -76,7 +76,7 @@ func TestReviewFilesWhatWasTyped(t *testing.T) {
 			}
 			// Another person's page is stale. Their text is neither sent nor lost.
 			late := c.Post(path, handlertest.With(again, "do", "file", "title", "my own words"), headers...)
-			late.WantText("#review-trouble", "has the bug "+number+" meanwhile")
+			late.WantText("#review-trouble", "now has bug "+number)
 			if late.Attr("#review-title", "value") != "my own words" || len(site.Tracker.Bugs()) != 1 {
 				t.Errorf("got %d bugs and\n%s\nwant one bug, and the typed text", len(site.Tracker.Bugs()), late.Body)
 			}
@@ -101,11 +101,11 @@ func TestReviewOnDistribution(t *testing.T) {
 		if !sourced {
 			c.Post(path, handlertest.With(form, "do", "file")).Want(http.StatusUnprocessableEntity).
 				WantText("#review-problem-package",
-					"Name the source package")
+					"Enter the source package")
 		}
 		c.Post(path, handlertest.With(form, "do", "file", "target", "elsewhere")).Want(http.StatusUnprocessableEntity).
 			WantText(
-				"#review-problem-package", "choose one of the two")
+				"#review-problem-package", "Choose the source package or the distribution")
 		c.Post(path, handlertest.With(form, "do", "file", "target", "distribution")).Want(http.StatusSeeOther)
 		bugs := site.Tracker.Bugs()
 		if got := bugs[len(bugs)-1]; len(bugs) != i+1 || got.Package != "" || got.Distribution != "ubuntu" {
@@ -180,7 +180,7 @@ func TestReviewOtherPackages(t *testing.T) {
 	}
 	c.Post(path, handlertest.With(handlertest.ReviewForm(t, page), "do", "file", "package", "libtide1")).
 		Want(http.StatusUnprocessableEntity).
-		WantText("#review-problem-package", "“libtide1” is a binary package of the source package “tide”")
+		WantText("#review-problem-package", "“libtide1” is a binary package. File the bug against its source package, “tide”")
 	c.Post(path, handlertest.With(handlertest.ReviewForm(t, page), "do", "file", "tags", "Foo ok_ fine")).
 		Want(http.StatusUnprocessableEntity).
 		WantText("#review-problem-tags", "“Foo”, “ok_” are no tags")
@@ -304,8 +304,8 @@ func TestReviewKnown(t *testing.T) {
 	if got := page.HTML().Find(".review-known li").Length(); got != 1 {
 		t.Errorf("got %d similar problems, want 1:\n%s", got, page.Text(".review-known"))
 	}
-	page.WantText(".advice", "Check first: a similar problem has bug")
-	c.Get(b.ID.Path()).WantText(".advice", "Check first: a similar problem has bug")
+	page.WantText(".advice", "of a similar problem may be about the same fault")
+	c.Get(b.ID.Path()).WantText(".advice", "of a similar problem may be about the same fault")
 	if got := page.Attr(".review-known li form input[name=bug]", "value"); page.Attr(".review-known li form",
 		"action") != b.ID.Path()+"/link" || !strings.HasSuffix(filed.URL, "/"+got) {
 		t.Errorf("Link this bug instead: got %q to %q, want bug %d", got, page.Attr(".review-known li form", "action"),
@@ -493,7 +493,7 @@ func TestReviewOutlivesSession(t *testing.T) {
 		"kept": {wrong.Attr("[name=kept]", "value")},
 	}).WantRedirect(http.StatusSeeOther, path)
 	for try, what := range []string{"signed in again", "the token of an older page"} {
-		page := c.Get(path).Want(http.StatusOK).WantText("#review-trouble", "What you wrote is back")
+		page := c.Get(path).Want(http.StatusOK).WantText("#review-trouble", "Your text is back")
 		back := handlertest.ReviewForm(t, page)
 		for _, field := range []string{"title", "description", "tags", "target", "package", "subscribe"} {
 			if got, want := strings.TrimSpace(back.Get(field)), strings.TrimSpace(typed.Get(field)); got != want {

@@ -285,7 +285,7 @@ func (s *Pages) sendEndpoint(w http.ResponseWriter, r *http.Request, status int,
 func readDeliveryFilter(q url.Values, f *events.DeliveryFilter) (err error) {
 	if state := crash.DeliveryState(q.Get("state")); state != "" {
 		if !slices.Contains(crash.DeliveryStates, state) {
-			return crash.Errorf(crash.Invalid, "unknown_state", "%.40q is not the state of a delivery.", state)
+			return crash.Errorf(crash.Invalid, "unknown_state", "%.40q is not a state of deliveries.", state)
 		}
 		f.State = state
 	}
@@ -339,5 +339,5 @@ func (s *Pages) SendAgain(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.web.Done(w, r, view.DeliveryPath(web.IDInPath(r), id, ""),
-		"It is sent again now. Reload this page to see the answer.")
+		"Sending it again. Reload this page to see the answer.")
 }

@@ -159,7 +159,7 @@ func TestWebhookPages(t *testing.T) {
 	page.WantText(".facts", id)
 	h.answers(http.StatusOK)
 	c.Post(delivery+"/again", nil).WantRedirect(http.StatusSeeOther, delivery)
-	c.Get(delivery).WantText(".flash-done", "sent again now")
+	c.Get(delivery).WantText(".flash-done", "Sending it again")
 	deliverAll(t, worker)
 	_, body, header = h.last()
 	verifySignature(t, secret, body, header)

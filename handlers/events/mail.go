@@ -122,7 +122,7 @@ func (s *Pages) RemoveMailAddress(w http.ResponseWriter, r *http.Request) error 
 	if err := s.Events.RemoveMailAddress(r.Context(), web.CurrentUser(r).ID); err != nil {
 		return err
 	}
-	return s.flash(w, r, layout.FlashDone, "The address was removed. You get no mail.", view.PathNotifications)
+	return s.flash(w, r, layout.FlashDone, "Address removed. You get no mail.", view.PathNotifications)
 }
 
 // SendTestMail sends a test mail to the user's confirmed address, and shows the relay's reply.
@@ -185,10 +185,10 @@ func (s *Pages) ConfirmAddress(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Events.ConfirmMailAddress(r.Context(), web.CurrentUser(r).ID, address); err != nil {
 		return err
 	}
-	return s.flash(w, r, layout.FlashDone, "The address is confirmed. You get mail there.", view.PathNotifications)
+	return s.flash(w, r, layout.FlashDone, "Address confirmed. You get mail there.", view.PathNotifications)
 }
 
-const mailBadChoice = "The form contains a value that does not exist. Reload the page, then choose again."
+const mailBadChoice = "The form has an unknown value. Reload the page, then choose again."
 
 func mailTested(accepted bool, reply string) string {
 	if accepted {
@@ -212,7 +212,7 @@ func (s *Pages) ShowMails(w http.ResponseWriter, r *http.Request) error {
 func (s *Pages) sendMails(w http.ResponseWriter, r *http.Request, status int, p view.MailAdminPage) error {
 	p.State = crash.MailState(r.URL.Query().Get("state"))
 	if p.State != "" && !slices.Contains(crash.MailStates, p.State) {
-		return crash.Errorf(crash.Invalid, "unknown_state", "%q is not the state of a mail.", p.State)
+		return crash.Errorf(crash.Invalid, "unknown_state", "%q is not a state of mails.", p.State)
 	}
 	before, err := idOrZero(r.URL.Query().Get("before"))
 	if err != nil {

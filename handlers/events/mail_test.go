@@ -69,7 +69,7 @@ func TestMailSettings(t *testing.T) {
 	ada.Get(link).Want(http.StatusOK).WantText("main", "Should notifications go to ada@example.org?")
 	ada.Get(page).WantText("#mail-address-heading ~ p", "not confirmed ada@example.org")
 	ada.Post(link, nil).WantRedirect(http.StatusSeeOther, page)
-	ada.Get(page).WantText(".flash-done", "The address is confirmed.").WantText("main", "confirmed ada@example.org")
+	ada.Get(page).WantText(".flash-done", "Address confirmed.").WantText("main", "confirmed ada@example.org")
 
 	for name, bad := range map[string]url.Values{"mode": {"mode": {"hourly"}}, "hour": {"hour": {"24"}},
 		"weekday": {"weekday": {"-1"}}, "zone": {"zone": {"Mars/Olympus"}}, "local": {"zone": {"Local"}},

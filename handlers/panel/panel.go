@@ -694,9 +694,9 @@ func (s *Panel) WhyNoCore(ctx context.Context, b crash.Bucket) (string, error) {
 	case !b.LacksNames():
 		return "This problem needs no core dump: it is not a native crash without function names.", nil
 	case !s.web.Config.AskForCores:
-		return "No machine is asked for a core dump: the configuration says cores = \"never\".", nil
+		return "Machines are not asked for core dumps: the configuration says cores = \"never\".", nil
 	case !s.web.Config.CorePackages.Match(b.Executable, b.Package, b.SourcePackage):
-		return "No machine is asked for a core dump of this program: cores_packages excludes it.", nil
+		return "Machines are not asked for core dumps of this program: cores_packages excludes it.", nil
 	}
 	workers, err := s.Symbols.Workers(ctx)
 	if err != nil {

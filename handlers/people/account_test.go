@@ -26,7 +26,7 @@ func TestAccount(t *testing.T) {
 	c := site.As(t, crash.RoleViewer)
 	c.Get("/account").Want(http.StatusOK).WantText("main", "viewer")
 	save := func(name string) *handlertest.Answer { return c.Post("/account", url.Values{"tracker_name": {name}}) }
-	save("Ada Lovelace").Want(http.StatusUnprocessableEntity).WantText("[role=alert]", "not a valid account name")
+	save("Ada Lovelace").Want(http.StatusUnprocessableEntity).WantText("[role=alert]", "An account name has")
 	site.Tracker.Fail(trackertest.OpOther, trackertest.NotFound404)
 	save("nobody-at-all").Want(http.StatusUnprocessableEntity).WantText("[role=alert]", "The tracker has no account with "+
 		"the name nobody-at-all")

@@ -181,7 +181,7 @@ func (c *oidcClient) refresh(ctx context.Context, subject string, refresh crash.
 	tokens, err := c.oauth(p).TokenSource(ctx, &oauth2.Token{RefreshToken: string(refresh)}).Token()
 	if err != nil {
 		if answered, ok := errors.AsType[*oauth2.RetrieveError](err); ok && answered.ErrorCode == "invalid_grant" {
-			return next, refused("bad_refresh_token", "The provider does not accept the refresh token any more.")
+			return next, refused("bad_refresh_token", "The provider no longer accepts the refresh token.")
 		}
 		return next, unavailable(errors.New("refreshing failed")) // the error may hold tokens
 	}
@@ -291,8 +291,8 @@ func (c *oidcClient) person(subject string, claims map[string]any) (crash.Identi
 	elsewhere, _ := claims["_claim_names"].(map[string]any)
 	if _, ok := elsewhere[c.config.GroupsClaim]; ok || claims["hasgroups"] == true {
 		return in, crash.Errorf(crash.Unprocessable, "too_many_groups",
-			"You are in so many groups that %s does not send them, so mishap cannot tell what you may do. Ask an administrator "+
-				"of %s to send this site only the groups that are assigned to it.", c.config.Name, c.config.Name)
+			"You are in so many groups that %s does not send them. Ask an administrator of %s to send this site only the "+
+				"groups assigned to it.", c.config.Name, c.config.Name)
 	}
 	bad := crash.Errorf(crash.Unprocessable, "bad_groups", "The claim %q of %s is neither a text nor a list of texts. "+
 		"(Administrators: oidc_groups_claim names it.)", c.config.GroupsClaim, c.config.Name)
@@ -345,7 +345,7 @@ func refused(code, format string, args ...any) *crash.Error {
 
 func unavailable(err error) error {
 	return crash.Errorf(crash.Unavailable, "provider_unavailable",
-		"The place where you sign in does not answer now. Try again shortly, or sign in in another way.").
+		"The sign-in site does not answer. Try again shortly, or sign in in another way.").
 		Because(fmt.Errorf("OpenID Connect: %w", err))
 }
 

@@ -282,7 +282,7 @@ func (c *openIDClient) verify(ctx context.Context, a answer) error {
 
 func notVerified(err error) error {
 	return crash.Errorf(crash.Unavailable, "provider_unavailable",
-		"The place where you signed in does not answer now, so that your sign-in could not be checked. Try again shortly.").
+		"The sign-in site does not answer, so your sign-in could not be checked. Try again shortly.").
 		Because(fmt.Errorf("check sign-in: %w", err))
 }
 

@@ -164,7 +164,7 @@ func TestOpenIDRefuses(t *testing.T) {
 		"doubled team, first": {prefix: "openid.lp.is_member=secret&", want: "occurs 2 times"},
 		"doubled team, last":  {alter: func(q url.Values) { q.Add("openid.lp.is_member", "secret") }, want: "occurs 2 times"},
 		"doubled signature":   {prefix: "openid.sig=x&", want: "occurs 2 times"},
-		"doubled state":       {prefix: "state=x&", want: "not begun in this browser"},
+		"doubled state":       {prefix: "state=x&", want: "began in another browser"},
 		"changed team": {alter: func(q url.Values) { q.Set("openid.lp.is_member", "secret") },
 			want: "has not made this answer", check: true},
 		"changed person": {alter: func(q url.Values) {
@@ -229,8 +229,8 @@ func TestOpenIDRefuses(t *testing.T) {
 		}, want: "reports an error: <b>no"},
 		"cancelled": {alter: func(q url.Values) { q.Set("openid.mode", "cancel") }, want: "You have cancelled " +
 			"signing in"},
-		"no state":        {alter: func(q url.Values) { q.Del("state") }, want: "not begun in this browser"},
-		"other state":     {alter: func(q url.Values) { q.Set("state", "x") }, want: "not begun in this browser"},
+		"no state":        {alter: func(q url.Values) { q.Del("state") }, want: "began in another browser"},
+		"other state":     {alter: func(q url.Values) { q.Set("state", "x") }, want: "began in another browser"},
 		"malformed query": {prefix: "a=%zz&", want: "malformed"},
 		"many fields": {alter: func(q url.Values) {
 			for i := range 300 {
@@ -277,12 +277,12 @@ func TestOpenIDStolenAnswers(t *testing.T) {
 	attacker, victim := site.Visitor(t), site.Visitor(t)
 	back := answer(t, visit(t, attacker, startOpenID, "/"), "abc123")
 	victim.Get(back.RequestURI()).Want(http.StatusUnprocessableEntity).WantText("#sign-in-problem",
-		"not begun in this browser")
+		"began in another browser")
 	visit(t, victim, startOpenID, "/")
 	victim.Get(back.RequestURI()).Want(http.StatusUnprocessableEntity).WantText("#sign-in-problem",
-		"not begun in this browser")
+		"began in another browser")
 	attacker.Get(back.RequestURI()).WantRedirect(http.StatusSeeOther, "/")
-	attacker.Get(back.RequestURI()).Want(http.StatusUnprocessableEntity).WantText("#sign-in-problem", "completed already")
+	attacker.Get(back.RequestURI()).Want(http.StatusUnprocessableEntity).WantText("#sign-in-problem", "already complete")
 
 	// The same answer is refused on another instance, even if it has the session: the provider
 	// confirms it twice, but the nonce is used.
@@ -399,7 +399,7 @@ func TestOpenIDProviderIsDown(t *testing.T) {
 	c := site.Visitor(t)
 	back := answer(t, visit(t, c, startOpenID, "/my"), "abc123")
 	p.SetDown(true)
-	c.Get(back.RequestURI()).Want(http.StatusServiceUnavailable).WantText("#sign-in-problem", "does not answer now").
+	c.Get(back.RequestURI()).Want(http.StatusServiceUnavailable).WantText("#sign-in-problem", "does not answer").
 		WantText(".sign-in-methods", "Practice SSO")
 	p.SetDown(false)
 	back = answer(t, visit(t, c, startOpenID, "/my"), "abc123")
@@ -681,8 +681,8 @@ func TestOIDCRefuses(t *testing.T) {
 			alter: func(q url.Values) { q.Del("iss") }, want: "comes from another provider"},
 		"issuer doubled": {alter: func(q url.Values) { q.Add("iss", "a"); q.Add("iss", "b") }, want: "occurs 2 times"},
 		"code doubled":   {alter: func(q url.Values) { q.Add("code", "b") }, want: "occurs 2 times"},
-		"state doubled":  {alter: func(q url.Values) { q.Add("state", "b") }, want: "not begun in this browser"},
-		"other state":    {alter: func(q url.Values) { q.Set("state", "b") }, want: "not begun in this browser"},
+		"state doubled":  {alter: func(q url.Values) { q.Add("state", "b") }, want: "began in another browser"},
+		"other state":    {alter: func(q url.Values) { q.Set("state", "b") }, want: "began in another browser"},
 		"other code":     {alter: func(q url.Values) { q.Set("code", "b") }, want: "does not accept the code"},
 		"no code":        {alter: func(q url.Values) { q.Del("code") }, want: "contains no code"},
 		"denied": {alter: func(q url.Values) { q.Set("error", "access_denied") }, want: "You have cancelled " +
@@ -730,7 +730,7 @@ func TestOIDCStolenAnswers(t *testing.T) {
 	attacker = site.Visitor(t)
 	back = p.SignIn(t, visit(t, attacker, startOIDC, "/my"), "test-user2")
 	attacker.Get(back.RequestURI()).WantRedirect(http.StatusSeeOther, "/my")
-	attacker.Get(back.RequestURI()).Want(http.StatusUnprocessableEntity).WantText("#sign-in-problem", "completed already")
+	attacker.Get(back.RequestURI()).Want(http.StatusUnprocessableEntity).WantText("#sign-in-problem", "already complete")
 }
 
 // TestOIDCProviderIsDown starts a site while the provider is down.
@@ -741,7 +741,7 @@ func TestOIDCProviderIsDown(t *testing.T) {
 	c := site.Visitor(t)
 	c.Get("/").Want(http.StatusOK)
 	c.Post(startOIDC, url.Values{"next": {"/my"}}).Want(http.StatusServiceUnavailable).
-		WantText("#sign-in-problem", "does not answer now").WantText(".sign-in-methods", "Company")
+		WantText("#sign-in-problem", "does not answer").WantText(".sign-in-methods", "Company")
 	p.Do(func() { p.Down = false })
 	back := p.SignIn(t, visit(t, c, startOIDC, "/my"), "test-user2")
 	p.Do(func() { p.Down = true })
@@ -759,13 +759,13 @@ func TestProvidersAreNotMixed(t *testing.T) {
 	c := site.Visitor(t)
 	back := p.SignIn(t, visit(t, c, startOIDC, "/my"), "test-user2")
 	c.Get(strings.Replace(back.RequestURI(), "/oidc/", "/openid/", 1)).Want(http.StatusUnprocessableEntity).
-		WantText("#sign-in-problem", "not begun in this browser")
+		WantText("#sign-in-problem", "began in another browser")
 	openid := dbtest.Must(url.Parse(visit(t, c, startOpenID, "/my")))(t)
 	state := dbtest.Must(url.Parse(openid.Query().Get("openid.return_to")))(t)
 	q := back.Query()
 	q.Set("state", state.Query().Get("state"))
 	c.Get(back.Path+"?"+q.Encode()).Want(http.StatusUnprocessableEntity).WantText("#sign-in-problem",
-		"not begun in this browser")
+		"began in another browser")
 }
 
 func TestOIDCLogout(t *testing.T) {
@@ -905,9 +905,9 @@ func TestGroupRightsExpire(t *testing.T) {
 
 	s.later("2 days")
 	s.wantRights(crash.RoleNone, false, true)
-	c.Get("/").Want(http.StatusOK).WantText(".banner", "Sign in here again")
+	c.Get("/").Want(http.StatusOK).WantText(".banner", "Sign in again where")
 	for _, path := range []string{"/my", "/candidates", "/user/horse", layout.PathInbox} {
-		c.Get(path).Want(http.StatusUnauthorized).WantText("#sign-in-problem", "yours have expired")
+		c.Get(path).Want(http.StatusUnauthorized).WantText("#sign-in-problem", "rights have expired")
 	}
 	c.Get("/login?next=/my").Want(http.StatusOK).WantText(".sign-in-methods", "Company")
 	refused := c.Post("/problems/chosen", url.Values{"do": {"recheck"}}).Want(http.StatusUnauthorized)
@@ -917,7 +917,7 @@ func TestGroupRightsExpire(t *testing.T) {
 	program := s.Visitor(t)
 	for _, a := range []*handlertest.Answer{program.Get(reports, read), program.Get(reports, triage),
 		program.PostJSON(people, map[string]string{}, triage), program.Get(layout.PathInbox+".json", read)} {
-		if !strings.Contains(a.Want(http.StatusUnauthorized).Body, "yours have expired") {
+		if !strings.Contains(a.Want(http.StatusUnauthorized).Body, "rights have expired") {
 			t.Errorf("a token whose rights have expired: got %s", a.Body)
 		}
 	}

@@ -97,8 +97,8 @@ func (s *Pages) leave(w http.ResponseWriter, r *http.Request, name, address stri
 }
 
 var errNotBegun = crash.Errorf(crash.Unauthenticated, "sign_in_not_begun",
-	"Signing in was refused. It was not begun in this browser, took longer than %.0f minutes, or is completed already. "+
-		"Begin again.", attemptTime.Minutes())
+	"Signing in failed: it began in another browser, took more than %.0f minutes, or is already complete. Begin "+
+		"again.", attemptTime.Minutes())
 
 // take removes the attempt from the session and returns it, if it belongs to this answer.
 func (s *Pages) take(r *http.Request, source crash.Source, query url.Values) (attempt, error) {
@@ -122,7 +122,7 @@ func (s *Pages) finish(w http.ResponseWriter, r *http.Request, source crash.Sour
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return s.refuse(w, r, source, attempt{}, crash.Errorf(crash.Unauthenticated, "bad_query",
-			"Signing in was refused. The address of the answer is malformed."))
+			"Signing in failed: the address of the answer is malformed."))
 	}
 	if err := s.People.CountAttempt(r.Context(), proxies.Client(r)); err != nil {
 		return s.refuse(w, r, source, attempt{}, err)

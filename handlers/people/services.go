@@ -34,8 +34,8 @@ func (s *Pages) service(r *http.Request) (crash.User, []crash.StoredIdentity, er
 		if slices.ContainsFunc(identities, func(i crash.StoredIdentity) bool { return i.Expired }) {
 			return u, nil, crash.ErrGroupsExpired
 		}
-		return u, nil, crash.Errorf(crash.Forbidden, "not_in_team", "%s belongs to %s. Only the people of this team and "+
-			"administrators can see it; your groups are those of your last sign-in.", u.Name, layout.TeamName(u.Team))
+		return u, nil, crash.Errorf(crash.Forbidden, "not_in_team", "%s belongs to %s. Only that team and "+
+			"administrators can see it. Your groups are those of your last sign-in.", u.Name, layout.TeamName(u.Team))
 	}
 	return u, identities, nil
 }

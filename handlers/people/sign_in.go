@@ -215,7 +215,7 @@ func (s *Pages) ChangePassword(w http.ResponseWriter, r *http.Request) error {
 	u, err := web.CurrentUser(r), error(nil)
 	switch {
 	case !u.HasPassword || s.web.Config.LocalSignIn == crash.LocalOff:
-		return crash.Errorf(crash.Conflict, "no_password", "Your account has no password that you could sign in with.")
+		return crash.Errorf(crash.Conflict, "no_password", "Your account has no password.")
 	case r.PostFormValue("new") != r.PostFormValue("again"):
 		err = crash.Errorf(crash.Invalid, "passwords_differ", "%s", "The two new passwords differ.")
 	default:
@@ -429,14 +429,14 @@ func (s *Pages) finishLink(w http.ResponseWriter, r *http.Request, a attempt, wh
 	if err := s.web.Sessions.RenewToken(r.Context()); err != nil { // the session may have more rights now
 		return err
 	}
-	return s.toAccount(w, r, layout.FlashDone, "Connected: from now on you can sign in this way, too.")
+	return s.toAccount(w, r, layout.FlashDone, "Connected. You can now sign in this way, too.")
 }
 
 // Unlink removes an identity from the account. It needs the password, or a fresh sign-in.
 func (s *Pages) Unlink(w http.ResponseWriter, r *http.Request) error {
 	id := web.IDInPath(r)
 	if id == 0 {
-		return crash.Errorf(crash.NotFound, "unknown_identity", "There is no such way to sign in.")
+		return crash.Errorf(crash.NotFound, "unknown_identity", "This way to sign in does not exist.")
 	}
 	if err := web.CheckPerson(s.web, r); err != nil {
 		return s.refuseChange(w, r, err)

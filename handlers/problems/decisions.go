@@ -210,7 +210,7 @@ func (s *Decisions) findProblem(r *http.Request, text string) (crash.BucketID, e
 	}
 	if len(buckets) > 1 {
 		return crash.BucketID{}, crash.Errorf(crash.Invalid, "several_problems",
-			"%d problems have the bug %d; say which one by its address.", len(buckets), number)
+			"%d problems have bug %d. Enter the address of one of them.", len(buckets), number)
 	}
 	return buckets[0].ID, nil
 }
@@ -340,7 +340,7 @@ func (s *Decisions) MergeProblems(w http.ResponseWriter, r *http.Request) error 
 	if len(from) == 1 {
 		return s.redirectWithUndo(w, r, head, "Problems merged", crash.DecisionMerged)
 	}
-	return s.web.Done(w, r, head.Path(), "Problems merged. The history below can undo this for each of them.")
+	return s.web.Done(w, r, head.Path(), "Problems merged. You can undo this in the history below.")
 }
 
 var errBadReason = crash.Errorf(crash.Invalid, "bad_reason",

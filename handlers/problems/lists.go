@@ -186,7 +186,7 @@ func (s *choices) listFilter(ctx context.Context, choice view.ListChoice) (*inde
 	switch {
 	case notice != "":
 	case choice.Ranged:
-		notice = "Choose the days from which and up to which reports count; until then these are those of the past week."
+		notice = "Choose the first and last day. Until then, the list shows the past week."
 	case filter.Since < index.DayOf(oldest):
 		notice = "Lists go back to " + layout.Date(oldest, s.web.Now()) + "; what was counted before is in the API."
 	}
@@ -451,7 +451,7 @@ func readMuted(q url.Values) (string, error) {
 	m := q.Get("muted")
 	if m != "" && m != view.MutedShow && m != view.MutedOnly {
 		return "", crash.Errorf(crash.Invalid, errBadMuted,
-			"%.40q is not a choice of muted problems; the choices are show and only.", m)
+			"%.40q is not a value of muted; the values are show and only.", m)
 	}
 	return m, nil
 }

@@ -416,9 +416,9 @@ func (s *Decisions) changeMark(r *http.Request, t crash.Mark, b crash.Bucket) (l
 	path := b.ID.Path()
 	switch r.PostFormValue("do") {
 	case "lift":
-		text := "The hold is lifted. What is too old will be removed within a day."
+		text := "The hold is lifted. Expired data will be removed within a day."
 		if t.Kind == crash.MarkEmbargo {
-			text = "The embargo is lifted: everyone sees the problem again. Its bugs are as before."
+			text = "The embargo is lifted: everyone sees the problem again. Its bugs have not changed."
 		}
 		return layout.Flash{Text: text, Undo: view.UndoMark(t.Kind, b.ID, "set")}, path,
 			s.Problems.Lift(r.Context(), b.ID, t.Kind, t.Person)
@@ -428,8 +428,8 @@ func (s *Decisions) changeMark(r *http.Request, t crash.Mark, b crash.Bucket) (l
 		case t.Kind == crash.MarkHold:
 			return layout.Flash{Text: "The problem is held.", Undo: view.UndoMark(t.Kind, b.ID, "lift")}, path, err
 		case !web.CurrentUser(r).Embargoed.Include(b.SourcePackage):
-			return layout.Flash{Text: "The problem is embargoed. You do not have the private right for its package, so you " +
-				"no longer see it."}, "/", err
+			return layout.Flash{Text: "The problem is embargoed. You no longer see it, because you lack the private " +
+				"right for its package."}, "/", err
 		}
 		return layout.Flash{Text: "The problem is embargoed.", Undo: view.UndoMark(t.Kind, b.ID, "lift")}, path, err
 	}

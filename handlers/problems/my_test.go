@@ -155,8 +155,8 @@ func TestFollowErrors(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{})
 	ada := site.As(t, crash.RoleViewer)
 	for _, test := range []struct{ kind, name, want string }{
-		{"package", " ", "Enter the name"}, {"package", "two words", "not a valid name"},
-		{"release", "x", "but not"}, {"package", strings.Repeat("x", 201), "at most 200"},
+		{"package", " ", "Enter the name"}, {"package", "two words", "and no spaces"},
+		{"release", "x", "cannot be followed"}, {"package", strings.Repeat("x", 201), "at most 200"},
 	} {
 		a := ada.Post("/my/follow", url.Values{"kind": {test.kind}, "name": {test.name}}).Want(http.StatusUnprocessableEntity)
 		a.WantText("#follow-problem", test.want)

@@ -186,7 +186,7 @@ func TestGatePage(t *testing.T) {
 	}
 	c.Get("/gate?package=nosuch&version=1").Want(http.StatusNotFound).WantText(".error", "No report of a binary "+
 		"package nosuch")
-	c.Get("/gate?package=tidewatch").Want(http.StatusUnprocessableEntity).WantText(".error", "Name a version")
+	c.Get("/gate?package=tidewatch").Want(http.StatusUnprocessableEntity).WantText(".error", "Enter a version")
 	ask("1.10-1", "&against=1.11-1").Want(http.StatusUnprocessableEntity).WantText(".error", "not lower")
 	ask("_").Want(http.StatusUnprocessableEntity).WantText(".error", "dpkg")
 	unknown := ask("2.0").Want(http.StatusOK).WantText(".gate-verdict", "no release has a report of tidewatch 2.0")

@@ -132,7 +132,7 @@ func (s *Pages) Assign(w http.ResponseWriter, r *http.Request, b crash.Bucket) e
 	}
 	message := layout.Flash{Kind: layout.FlashDone, Text: "Assigned to " + assigneeName(stored.Assignee) + "."}
 	if stored.ID == 0 {
-		message.Text = "It was already assigned like that."
+		message.Text = "Nothing changed: it was already assigned that way."
 	} else {
 		message.Undo = &layout.Undo{Action: b.ID.Path() + "/assign/undo", Field: "assignment",
 			Value: strconv.FormatInt(stored.ID, 10)}

@@ -41,7 +41,7 @@ func TestAssignOnThePage(t *testing.T) {
 	part.WantText("#people dd", "ada-triager").WantText(".flash-done", "The assignment was undone.").
 		WantText("#people .undone", "undone by ada-triager")
 	triager.Post(undo, url.Values{"assignment": {id}}, handlertest.AsPart...).WantText(".flash-error",
-		"cannot be undone any more")
+		"can no longer be undone")
 	part = triager.Post(path+"/assign", url.Values{"assignee": {"<nobody>"}}, handlertest.AsPart...)
 	part.Want(http.StatusUnprocessableEntity).WantText("#assign[open] .error", `no account named "<nobody>"`)
 	if got := part.Attr("#assignee", "value"); got != "<nobody>" {

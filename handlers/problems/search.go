@@ -236,7 +236,7 @@ func (s *Lists) namesFor(r *http.Request, of string, known index.Names) ([]strin
 		return known.Tags(text), nil
 	}
 	return nil, crash.Errorf(crash.Invalid, "bad_of",
-		"There are suggestions for package, source, version, assignee, tag and mention, but not for %.40q.", of)
+		"%.40q has no suggestions; only package, source, version, assignee, tag and mention have.", of)
 }
 
 // prefixMatcher returns a function that finds the texts with a prefix, ignoring case.
@@ -393,7 +393,8 @@ var (
 	errShare    = crash.Errorf(crash.Forbidden, "may_not_share", "%s", "Only triagers can share searches.")
 	errNotYours = crash.Errorf(crash.Forbidden, "not_your_search", "%s",
 		"Only its owner or an admin can change this search.")
-	errSearchPath = crash.Errorf(crash.Invalid, "bad_search_path", "%s", "That is not the address of a list of problems.")
+	errSearchPath = crash.Errorf(crash.Invalid, "bad_search_path", "%s", "This is not the address of a list of "+
+		"problems.")
 )
 
 // ShowSearches shows the saved searches that the user sees.

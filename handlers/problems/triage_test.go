@@ -140,16 +140,16 @@ func TestFixedOnPage(t *testing.T) {
 	// A version that was seen already is confirmed first; one is confirmed only for itself.
 	form := url.Values{"fix-release": {"Ubuntu 24.04", ""}, "fix-version": {"1.4-1", ""}}
 	warned := c.Post(path, form).Want(http.StatusUnprocessableEntity).WantText(".error",
-		"seen already in 1.4-1 (Ubuntu 24.04): 1 report.").WantText("button.primary", "Mark as fixed nevertheless")
+		"already seen in 1.4-1 (Ubuntu 24.04): 1 report.").WantText("button.primary", "Mark as fixed nevertheless")
 	if got := warned.Attr("#fix-0", "value"); got != "1.4-1" || !handlertest.ManualStatus(t, site, b.ID).Empty() {
 		t.Errorf("warned: got %q in the form and %+v, want nothing saved", got, handlertest.ManualStatus(t, site, b.ID))
 	}
 	form.Set("confirm", warned.Attr("[name=confirm]", "value"))
 	c.Post(path, url.Values{"fix-release": {"Ubuntu 24.04", ""}, "fix-version": {"1.4-0", ""},
-		"confirm": form["confirm"]}).Want(http.StatusUnprocessableEntity).WantText(".error", "seen already")
+		"confirm": form["confirm"]}).Want(http.StatusUnprocessableEntity).WantText(".error", "already seen")
 	onPage := append([]handlertest.Header{{Name: "HX-Current-URL", Value: site.URL + b.ID.Path()}}, handlertest.AsPart...)
 	c.Post(path, url.Values{"fix-release": {"Ubuntu 24.04"}, "fix-version": {"1.4-1"}, "dialog": {"1"}},
-		onPage...).Want(http.StatusUnprocessableEntity).WantText("#triage-form .error", "seen already")
+		onPage...).Want(http.StatusUnprocessableEntity).WantText("#triage-form .error", "already seen")
 	c.Post(path, form).WantRedirect(http.StatusSeeOther, b.ID.Path())
 	entry := c.Get(b.ID.Path()).WantNone("#manual .state-warn").Attr("#manual [name=entries]", "value")
 	c.Post("/problems/triage/undo", url.Values{"entries": {entry}}).Want(http.StatusSeeOther)

@@ -569,7 +569,7 @@ const errorTimeout = 5 * time.Second
 // Errors of the middleware.
 var (
 	ErrNotSignedIn = crash.Errorf(crash.Unauthenticated, "not_signed_in",
-		"Unauthorized: nobody is signed in, or the session has ended. Sign in, then try again.")
+		"Unauthorized: you are not signed in, or your session has ended. Sign in, then try again.")
 	ErrNoPage  = crash.Errorf(crash.NotFound, "no_page", "There is no page at this address.")
 	errTimeout = crash.Errorf(crash.Unavailable, "too_slow",
 		"This took too long. Try again shortly.")

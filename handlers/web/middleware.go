@@ -294,7 +294,7 @@ func newVisitors() *visitors {
 
 // errBusy is the answer to visitors when too many are served.
 var errBusy = crash.Errorf(crash.Unavailable, "busy",
-	"Too many visitors ask for something at the moment. Try again shortly.")
+	"There are too many visitors right now. Try again shortly.")
 
 // acquire waits for a place in slots or files until ctx ends. The caller calls release.
 func acquire(ctx context.Context, from chan struct{}) (release func(), err error) {

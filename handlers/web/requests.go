@@ -80,7 +80,7 @@ func QueryOops(q url.Values, name string) (crash.OopsID, error) {
 
 // ErrBadCursor is the error for a position in a list that does not exist.
 var ErrBadCursor = crash.Errorf(crash.Invalid, "bad_after",
-	"The address names a page of the list that does not exist. Start at the first page.")
+	"This page of the list does not exist. Start at the first page.")
 
 // LastDays returns the first and the last of the n UTC days that end today.
 func (s *Kit) LastDays(n int) (since, until time.Time) {

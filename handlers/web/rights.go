@@ -65,8 +65,8 @@ func (s *Kit) NeedAdmin(next http.Handler) http.Handler {
 	}))
 }
 
-var errOldGroups = crash.Errorf(crash.Unauthenticated, "old_groups", "%s", "Your role comes from your groups, "+
-	"which were last checked more than 12 hours ago. Nothing was changed. Sign in again to continue.")
+var errOldGroups = crash.Errorf(crash.Unauthenticated, "old_groups", "%s", "Your role comes from groups that "+
+	"were last checked more than 12 hours ago. Nothing was changed. Sign in again to continue.")
 
 // AskToSignInAgain refuses a change because groups were stated too long ago for one.
 func AskToSignInAgain(s *Kit, w http.ResponseWriter, r *http.Request) error {

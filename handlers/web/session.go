@@ -304,18 +304,18 @@ const (
 // Errors of the CSRF check. Their status is 401 because they refuse a credential.
 var (
 	errBadToken = crash.Errorf(crash.Unauthenticated, "bad_csrf_token",
-		"Unauthorized: the page that this came from is out of date, or cookies of this site are not allowed. Reload it, "+
-			"then try again. (Scripts: send the value of the %s cookie as %s.)", cookieCSRF, headerCSRF)
+		"Unauthorized: the form is out of date, or your browser blocks cookies. Reload the page, then try again. "+
+			"(Scripts: send the value of the %s cookie as %s.)", cookieCSRF, headerCSRF)
 	errNoOrigin = crash.Errorf(crash.Unauthenticated, "no_origin",
-		"Unauthorized: the browser did not say from which page this came, so it cannot be told from a trick. "+
-			"Allow it to send the Referer to this site, then try again.")
+		"Unauthorized: the browser did not say which page sent this. Allow it to send the Referer header to this "+
+			"site, then try again.")
 	ErrTooLarge = crash.Errorf(crash.TooLarge, "too_large", "The request is larger than %d KiB.", MaxRequestBytes>>10)
 )
 
 func (s *Kit) errForeignOrigin() error {
 	return crash.Errorf(crash.Unauthenticated, "foreign_origin",
-		"Unauthorized: the request came from a page of another site. Open %s and try again there. "+
-			"(Administrators: base_url has to be the address by which people reach this site.)", s.Base)
+		"Unauthorized: the request came from another site. Open %s and try again there. (Administrators: base_url "+
+			"must be the address that people use.)", s.Base)
 }
 
 // Guard returns a handler that passes on a changing request only if it comes from a page of this
@@ -550,8 +550,8 @@ func (s *Kit) signInByProxy(r *http.Request) error {
 	}
 	if len(names) > 1 || len(groups) > 1 {
 		return crash.Errorf(crash.Invalid, "doubled_proxy_header",
-			"You are not signed in: the proxy sent the header with your name more than once. "+
-				"(Administrators: the proxy has to replace these headers of browsers, not to add its own.)")
+			"You are not signed in: the proxy sent the header with your name more than once. (Administrators: the proxy "+
+				"must replace these headers, not add to them.)")
 	}
 	in := crash.Identity{Source: crash.SourceProxy, Subject: strings.TrimSpace(names[0])}
 	in.Name = in.Subject

@@ -185,7 +185,7 @@ func (r Rule) checkScope(wrong Problems) {
 	case r.Scope.Kind == Everything:
 		return
 	case !r.AboutProblems():
-		wrong["scope"] = "Credentials belong to no package: choose everything."
+		wrong["scope"] = "Credentials have no package: choose everything."
 	case len(r.Scope.Names) == 0:
 		wrong["names"] = "Enter at least one name, or choose everything."
 	case len(r.Scope.Names) > maxNames:
@@ -194,7 +194,7 @@ func (r Rule) checkScope(wrong Problems) {
 	for _, name := range r.Scope.Names {
 		bad := func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }
 		if !utf8.ValidString(name) || utf8.RuneCountInString(name) > maxText || strings.ContainsFunc(name, bad) {
-			wrong["names"] = "Names have at most 100 characters; separate them by blanks."
+			wrong["names"] = "Names have at most 100 characters; separate them by spaces."
 		} else if _, err := path.Match(name, ""); err != nil {
 			wrong["names"] = "“" + name + "” is not a valid pattern. Use * for any characters, such as linux-*."
 		} else if r.Scope.Kind != OfPackage && strings.ContainsAny(name, `*?[\`) {
@@ -211,11 +211,11 @@ func (r Rule) checkActions(wrong Problems) {
 	case !r.AboutProblems() && (a.Followers || a.Mute != nil || a.Assign != "" || a.Tag != "" ||
 		a.Embargo != EmbargoNever ||
 		a.Queue || a.File):
-		wrong["actions"] = "When credentials fail, a rule can only notify administrators, people and programs."
+		wrong["actions"] = "When credentials fail, a rule can only notify."
 	case (a.Queue || a.File) && !r.canFile():
 		wrong["actions"] = "A rule can file bugs only when a problem is new, rising, new in proposed, symbolised or unmuted."
 	case a.Queue && a.File:
-		wrong["actions"] = "Choose one: queue for filing, or file at once. What exceeds the limit is queued anyway."
+		wrong["actions"] = "Choose one: queue for filing, or file at once."
 	case len(a.Users) > maxPeople || len(a.Endpoints) > maxPeople:
 		wrong["actions"] = "A rule can notify at most 200 people and 200 programs by name."
 	}
@@ -229,12 +229,12 @@ func (r Rule) checkActions(wrong Problems) {
 		wrong["mute"] = "The number of days is between 0 and 365; 0 means until a person unmutes the problem."
 	}
 	if m := a.Mute; m != nil && (a.Queue || a.File) {
-		wrong["mute"] = "A problem that is muted is not filed: choose one of the two."
+		wrong["mute"] = "Muted problems are not filed: choose one of the two."
 	}
 	for field, value := range map[string]string{"assign": a.Assign, "tag": a.Tag} {
 		bad := func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }
 		if !utf8.ValidString(value) || utf8.RuneCountInString(value) > maxText || strings.ContainsFunc(value, bad) {
-			wrong[field] = "A name has at most 100 characters and no blanks."
+			wrong[field] = "A name has at most 100 characters and no spaces."
 		}
 	}
 }
@@ -381,16 +381,16 @@ func QuietText(weeks int, last time.Time) string {
 
 // StormText describes an event of the kind storm.
 func StormText(pkg string, problems int) string {
-	return fmt.Sprintf("%d problems of %s are new within minutes. They are not reported one by one.", problems, pkg)
+	return fmt.Sprintf("%d new problems of %s within minutes. They are not reported one by one.", problems, pkg)
 }
 
 // Texts of events that need no numbers.
 const (
-	SymbolisedText = "The functions on its stack have names now."
+	SymbolisedText = "Its functions have names now."
 	UnmutedText    = "The problem was muted and has returned."
 	RefusedText    = "The tracker refused its bug."
 	TrackerTitle   = "The tracker does not accept mishap's credentials"
-	TrackerText    = "Bugs are not filed and not read until an administrator connects the tracker again."
+	TrackerText    = "No bugs are filed or read until an administrator reconnects the tracker."
 )
 
 func reports(n int64) string { return crash.Plural(n, "reports", "report") }

@@ -231,7 +231,7 @@ func RoleFor(role crash.Role, scope crash.GrantScope) string {
 }
 
 // GroupsExpired says what to do about rights from groups that have expired.
-const GroupsExpired = "Expired: they count again after signing in there."
+const GroupsExpired = "Expired until you sign in there again."
 
 // ScopeName names the packages of a grant within a sentence.
 func ScopeName(s crash.GrantScope) string {

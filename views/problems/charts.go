@@ -548,15 +548,15 @@ func (m Impact) share() string {
 }
 
 // shareLabel names the machines that the share is of, those of the releases with the problem: "of
-// machines with 24.04, active in 90 days".
+// active machines with 24.04".
 func (m Impact) shareLabel() string {
 	names := make([]string, len(m.Releases))
 	for i, r := range m.Releases {
 		names[i] = releaseName(r)
 	}
-	label := "of machines with " + strings.Join(names, " or ") + ", active in 90 days"
+	label := "of active machines with " + strings.Join(names, " or ")
 	if n := len(names); n > maxShareReleases {
-		label = "of machines with any of its " + strconv.Itoa(n) + " releases, active in 90 days"
+		label = "of active machines with its " + strconv.Itoa(n) + " releases"
 	}
 	if m.AtMost {
 		return label + ", at most"

@@ -56,7 +56,7 @@ func (p ReportPage) heading() string {
 
 func (p ReportPage) unbucketed() string {
 	if p.Report.Unbucketed == "" {
-		return "It contains nothing to group it by."
+		return "It has nothing to group it by."
 	}
 	return p.Report.Unbucketed
 }
@@ -368,9 +368,9 @@ func (e FieldExcerpt) id() string { return "excerpt-" + strings.ToLower(e.Field)
 
 func (e FieldExcerpt) hint() string {
 	if e.Own {
-		return "The marked lines explain the crash. The report’s own signature determines the problem."
+		return "The marked lines explain the crash. The report’s own signature groups it."
 	}
-	return "The marked lines determine the problem."
+	return "The marked lines group the report."
 }
 
 // excerptLines renders the lines of an excerpt, with the used ones marked. Gaps show the number of
@@ -597,7 +597,7 @@ func SymbolisePath(id crash.OopsID) string { return ReportPath(id) + "/symbolise
 // SymbolsTexts holds the name, the meaning and the class of each state.
 var SymbolsTexts = map[crash.SymbolState]struct{ Name, means, Class string }{
 	crash.SymbolsAsked: {"waiting for a core",
-		"A machine was asked for the core dump of this crash and has not sent it yet.", "state state-wait"},
+		"A machine was asked for the core dump, and has not sent it yet.", "state state-wait"},
 	crash.SymbolsQueued:  {"queued", "It will be symbolised soon.", "state state-wait"},
 	crash.SymbolsRunning: {"running", "It is being symbolised.", "state state-wait"},
 	crash.SymbolsDone:    {"done", "mishap has worked out the stack.", "state state-done"},

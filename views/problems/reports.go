@@ -88,7 +88,7 @@ func (l ReportList) bug(row crash.ReportRow, place int) (bugs.BugPart, bool) {
 	return cell, ok
 }
 
-const noDateOfItsOwn = "The report has no readable date of its own."
+const noDateOfItsOwn = "The report has no valid date"
 
 const proposedHint = "The package came from proposed, the part of the archive where updates are tested."
 

@@ -258,7 +258,7 @@ func (s *Stack) chosen() string {
 	case len(s.Tracebacks) > 0:
 		return "the newest one with a traceback"
 	case len(s.Frames) == 0:
-		return "the newest one with such a text"
+		return "the newest one with a message"
 	}
 	return "the newest complete one"
 }

@@ -114,16 +114,16 @@ var kindTexts = map[crash.MarkKind]struct {
 	crash.MarkWontFix: {one: "Won’t fix this problem", verb: "Won’t fix", word: "won’t fix",
 		hint: "The problem stays in lists, marked as won’t fix."},
 	crash.MarkFixed: {one: "Fixed in a version", verb: "Mark", many: " as fixed", word: "marked fixed",
-		hint: "Enter the fixed version for each release. If the problem is seen in it or later, it becomes a regression."},
+		hint: "Enter the version with the fix for each release. If the problem is seen there later, it is a regression."},
 	crash.MarkEmbargo: {one: "Embargo this problem", verb: "Embargo", word: "embargoed",
 		by: "Embargoed by ",
-		hint: "For suspected security issues. Only people with the private right for the package see the problem, its " +
-			"counts and its notices. A bug created for it in TRACKER is private, and mishap adds nothing to its bugs.",
-		lift: "Everyone sees the problem again, with its reports, notes and history. Private bugs in TRACKER stay " +
-			"private until you change them there."},
+		hint: "For suspected security issues. Only people with the private right for the package will see the " +
+			"problem. Its bug in TRACKER will be private.",
+		lift: "Everyone will see the problem and its history again. Private bugs in TRACKER stay private until you " +
+			"change them there."},
 	crash.MarkHold: {one: "Hold this problem", verb: "Hold", word: "held", by: "Held by ",
-		hint: "Reports, private fields, daily counts and core dumps of a held problem are kept, however old they are.",
-		lift: "What is too old will be deleted within a day: reports, private fields and core dumps."},
+		hint: "Its reports, daily counts and core dumps do not expire.",
+		lift: "Expired reports, private fields and core dumps are deleted within a day."},
 }
 
 func (p TriageForm) lifts() bool { return p.Kind.Restricts() && p.Replaces != nil }
