@@ -180,19 +180,21 @@ func (s *Server) routes() (http.Handler, error) {
 		triager.Get("/problem/{id}/split", of(s.decisions.ShowSplit))
 		triager.Post("/problem/{id}/split", of(s.decisions.SplitProblem))
 		triager.Post("/problem/{id}/undo", of(s.decisions.UndoDecision))
-		triager.Post("/problem/{id}/assign", of(s.problems.Assign))
-		triager.Post("/problem/{id}/assign/undo", of(s.problems.UndoAssignment))
+		triager.Get("/problem/{id}/assign", do(s.problems.ShowAssign))
+		triager.Post("/problem/{id}/assign", do(s.problems.Assign))
 		triager.Post("/problem/{id}/tags", of(s.problems.ChangeTags))
-		triager.Get(problemsview.PathAssignChosen, do(s.problems.ShowAssignChosen))
-		triager.Post(problemsview.PathAssignChosen, do(s.problems.AssignChosen))
-		triager.Post(problemsview.PathUnassignChosen, do(s.problems.UnassignChosen))
+		triager.Get(problemsview.PathAssignChosen, do(s.problems.ShowAssign))
+		triager.Post(problemsview.PathAssignChosen, do(s.problems.Assign))
+		triager.Post(problemsview.PathUnassignChosen, do(s.problems.Unassign))
 		for kind, path := range problemsview.TriagePaths {
-			triager.Get("/problem/{id}/"+path, of(s.decisions.ShowForm(kind)))
-			triager.Post("/problem/{id}/"+path, of(s.decisions.SetOne(kind)))
-			if !kind.Restricts() {
-				triager.Get("/problems/"+path, do(s.decisions.ShowChosen(kind)))
-				triager.Post("/problems/"+path, do(s.decisions.SetChosen(kind)))
+			triager.Get("/problem/{id}/"+path, do(s.decisions.ShowForm(kind)))
+			if kind.Restricts() {
+				triager.Post("/problem/{id}/"+path, of(s.decisions.Restrict(kind)))
+				continue
 			}
+			triager.Post("/problem/{id}/"+path, do(s.decisions.Set(kind)))
+			triager.Get("/problems/"+path, do(s.decisions.ShowForm(kind)))
+			triager.Post("/problems/"+path, do(s.decisions.Set(kind)))
 		}
 		triager.Post(problemsview.PathUndoTriage, do(s.decisions.Undo))
 		triager.Get("/problem/{id}/link", do(s.bugs.ShowLinkBug))

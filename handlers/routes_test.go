@@ -866,7 +866,7 @@ var rightsCases = slices.Concat(
 	plain(triage, "POST /problem/{id}/core", "POST /problem/{id}/core/withdraw", "GET /problem/{id}/merge",
 		"GET /problem/{id}/rename", "POST /problem/{id}/rename", "GET /problem/{id}/split",
 		"POST /problem/{id}/split", "POST /problem/{id}/undo", "POST /problem/{id}/assign",
-		"POST /problem/{id}/assign/undo", "POST /problem/{id}/tags", "GET /problem/{id}/mute",
+		"GET /problem/{id}/assign", "POST /problem/{id}/tags", "GET /problem/{id}/mute",
 		"POST /problem/{id}/mute", "GET /problem/{id}/wontfix", "POST /problem/{id}/wontfix",
 		"GET /problem/{id}/fixed", "POST /problem/{id}/fixed", "GET /problem/{id}/link", "POST /problem/{id}/link",
 		"POST /problem/{id}/unlink", "POST /problem/{id}/relink", "POST /problem/{id}/recheck",

@@ -184,7 +184,7 @@ var changeSteps = []changeStep{
 	{"note.add", "/problem/{problem}/notes", "text=One", ` `},
 	{"note.change", "/problem/{problem}/notes/{note}", "text=Two", ` `},
 	{"problem.assign", "/problem/{problem}/assign", "do=me", `{"assignee": ""} {"assignee": "ada-admin"}`},
-	{"problem.unassign", "/problem/{problem}/assign/undo", "assignment=1", `{"assignee": "ada-admin"} {"assignee": ""}`},
+	{"problem.unassign", "/problems/unassign?problems={problem}", "assignments=1", `{"assignee": "ada-admin"} {"assignee": ""}`},
 	{"problem.tag", "/problem/{problem}/tags", "tag=sru", ` {"tag": "sru"}`},
 	{"problem.untag", "/problem/{problem}/tags?do=remove", "tag=sru", `{"tag": "sru"} `},
 	{"problem.triage", "/problem/{problem}/mute", "reports=9&reason=x", ` {"kind": "muted", "until": {"reports": 9}}`},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"mishap/handlers/web"
 	view "mishap/views/bugs"
 	"mishap/views/layout"
-	problemsview "mishap/views/problems"
 )
 
 // lookupTimeout is the time limit for reading a bug from the tracker while a person waits.
@@ -30,18 +28,23 @@ func (s *Pages) ShowLinkBug(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p, query := view.LinkPage{BugLookup: bug, Bucket: b}, r.URL.Query()
+	p := view.LinkPage{BugLookup: bug, Bucket: b, InDialog: inDialog(r)}
 	if p.Linked, err = s.panel.HasBug(r, b.ID, p.Number); err != nil {
 		return err
 	}
 	if web.WantsPart(r) {
-		p.InDialog = query.Has("dialog") || !query.Has("bug") // the page itself asks only about a bug
-		p.InList = p.InDialog && !panel.OnProblemPage(r, b.ID)
 		p.Shell = s.web.BareShell(r, "")
 		return s.web.Page(w, r, status, view.LinkBugPart(p))
 	}
 	p.Shell = s.web.Shell(r, "Link a bug")
 	return s.web.Page(w, r, status, view.LinkBug(p))
+}
+
+// inDialog reports whether the form for linking a bug is part of a dialog. The page of the form itself asks only for
+// a bug.
+func inDialog(r *http.Request) bool {
+	query := r.URL.Query()
+	return web.WantsPart(r) && (query.Has("dialog") || !query.Has("bug"))
 }
 
 // lookUpBug reads the bug that the query names, if it names one, from the tracker, to link it to problems.
@@ -210,7 +213,7 @@ func (s *Pages) ResumeSection(w http.ResponseWriter, r *http.Request) error {
 
 // answerLinks shows the present status of a problem, in place or on its page, with a message.
 func (s *Pages) answerLinks(w http.ResponseWriter, r *http.Request, id crash.BucketID, message layout.Flash) error {
-	return s.panel.AnswerProblems(w, r, []crash.BucketID{id}, id.Path(), message)
+	return s.web.Decided(w, r, id.Path(), message)
 }
 
 func bugLinked(number int64) string { return "Bug " + strconv.FormatInt(number, 10) + " linked." }
@@ -227,21 +230,9 @@ func (s *Pages) ChangeChosen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	switch r.PostFormValue("do") { // confirmed on pages of their own
-	case "merge":
-		return web.Redirect(w, r, problemsview.MergeURL(ids))
-	case "link":
-		return web.Redirect(w, r, view.LinkChosenURL(ids))
-	case "create":
-		return web.Redirect(w, r, view.CreateChosenURL(ids))
-	case "assign":
-		return web.Redirect(w, r, problemsview.AssignChosenURL(ids))
-	case "mute":
-		return web.Redirect(w, r, problemsview.TriageURL(crash.MarkMuted, ids))
-	case "wontfix":
-		return web.Redirect(w, r, problemsview.TriageURL(crash.MarkWontFix, ids))
-	case "fixed":
-		return web.Redirect(w, r, problemsview.TriageURL(crash.MarkFixed, ids))
+	switch do := r.PostFormValue("do"); do {
+	case "merge", "link", "create", "assign", "mute", "wontfix", "fixed": // confirmed on pages of their own
+		return web.Redirect(w, r, view.DecideURL(do, ids))
 	}
 	buckets, err := s.panel.Buckets(r, ids)
 	if err != nil {
@@ -322,12 +313,9 @@ func (s *Pages) ShowCreateChosen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page := view.ConfirmCreatePage{Tracker: s.web.Config.TrackerName, Back: "/"}
+	page := view.ConfirmCreatePage{Tracker: s.web.Config.TrackerName, Back: panel.BackTo(r, buckets)}
 	if page.FileAs, err = s.panel.FilingChoice(r); err != nil {
 		return err
-	}
-	if from, err := url.Parse(r.Referer()); err == nil && from.Host == r.Host && from.Path != view.PathCreateChosen {
-		page.Back = web.LocalPath(from.RequestURI())
 	}
 	for _, b := range buckets {
 		if err := web.CheckTriage(r, b.SourcePackage); err != nil {
@@ -419,7 +407,8 @@ func (s *Pages) ShowLinkChosen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p := view.LinkChosenPage{BugLookup: bug, Problems: view.JoinIDs(ids)}
+	p := view.LinkChosenPage{BugLookup: bug, Problems: view.JoinIDs(ids), Back: panel.BackTo(r, buckets),
+		InDialog: inDialog(r)}
 	for _, b := range buckets {
 		row := view.LinkChosenRow{ChosenRow: view.ChosenRow{Bucket: b, Bug: s.panel.BugPart(r, b)}}
 		if row.Linked, err = s.panel.HasBug(r, b.ID, p.Number); err != nil {
@@ -438,7 +427,7 @@ func (s *Pages) ShowLinkChosen(w http.ResponseWriter, r *http.Request) error {
 // LinkChosen links one bug to the chosen problems that do not have it, and stores its state in the
 // tracker, if the tracker answers.
 func (s *Pages) LinkChosen(w http.ResponseWriter, r *http.Request) error {
-	ids, buckets, refused, err := s.panel.ChosenToTriage(r)
+	_, buckets, refused, err := s.panel.ChosenToTriage(r)
 	if err != nil {
 		return err
 	}
@@ -478,13 +467,13 @@ func (s *Pages) LinkChosen(w http.ResponseWriter, r *http.Request) error {
 			Field:  "bug", Value: strconv.FormatInt(number, 10),
 		}
 	}
-	return s.web.RedirectWith(w, r, view.ChosenURL(ids), message)
+	return s.web.Decided(w, r, panel.BackTo(r, buckets), message)
 }
 
 // UnlinkChosen undoes LinkChosen for the problems in the query. It skips problems that no longer
 // have the bug.
 func (s *Pages) UnlinkChosen(w http.ResponseWriter, r *http.Request) error {
-	ids, buckets, refused, err := s.panel.ChosenToTriage(r)
+	_, buckets, refused, err := s.panel.ChosenToTriage(r)
 	if err != nil {
 		return err
 	}
@@ -503,5 +492,5 @@ func (s *Pages) UnlinkChosen(w http.ResponseWriter, r *http.Request) error {
 	}
 	message := web.WithRefused("Bug "+strconv.FormatInt(number, 10)+" unlinked from "+
 		crash.Counted(unlinked, "problem", "problems")+".", refused)
-	return s.web.Done(w, r, view.ChosenURL(ids), message)
+	return s.web.Decided(w, r, panel.BackTo(r, buckets), layout.Flash{Kind: layout.FlashDone, Text: message})
 }

@@ -316,8 +316,10 @@ func TestLinkChosen(t *testing.T) {
 		t.Error("part: got a whole page")
 	}
 
-	done := c.Post("/problems/link", handlertest.FieldsOf(look, "#link-chosen")).Want(http.StatusSeeOther).
-		Header.Get("Location")
+	fields := handlertest.FieldsOf(look, "#link-chosen")
+	fields.Set("back", "/?period=year")
+	done := "/?period=year"
+	c.Post("/problems/link", fields).WantRedirect(http.StatusSeeOther, done)
 	page := c.Get(done).Want(http.StatusOK)
 	page.WantText("#flash", fmt.Sprintf("Bug %d linked to 2 problems. 1 already had it.", number))
 	for _, b := range chosen {

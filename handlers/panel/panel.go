@@ -3,6 +3,7 @@
 package panel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -12,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/a-h/templ"
 	"github.com/justinas/nosurf"
 
 	"mishap/crash"
@@ -190,35 +190,6 @@ func (s *Panel) AnswerBug(w http.ResponseWriter, r *http.Request, status int, b 
 	return s.web.Page(w, r, status, problemsview.StatusPart(v))
 }
 
-// AnswerProblems shows the present status of changed problems, in place or by a redirect to a page, with a
-// message.
-func (s *Panel) AnswerProblems(w http.ResponseWriter, r *http.Request, ids []crash.BucketID, path string,
-	message layout.Flash,
-) error {
-	if !web.WantsPart(r) {
-		return s.web.RedirectWith(w, r, path, message)
-	}
-	if _, err := s.Store.Index(r.Context()); err != nil { // the cells below show its state
-		return err
-	}
-	var parts []templ.Component
-	for _, id := range ids {
-		b, err := s.Bucket(r.Context(), id)
-		if err != nil {
-			return err
-		}
-		if OnProblemPage(r, b.ID) {
-			v, err := s.StatusView(r, b)
-			if err != nil {
-				return err
-			}
-			return s.web.Page(w, r, http.StatusOK, templ.Join(problemsview.StatusPart(v), web.FlashNow(r, message)))
-		}
-		parts = append(parts, bugsview.LinkedInList(s.BugPart(r, s.web.SeenBucket(r, b))))
-	}
-	return s.web.Page(w, r, http.StatusOK, templ.Join(append(parts, web.FlashNow(r, message))...))
-}
-
 // StatusView returns the status of a problem for the current user, with advice about filing.
 func (s *Panel) StatusView(r *http.Request, b crash.Bucket) (problemsview.StatusView, error) {
 	bugs, err := s.Bugs.BucketBugs(r.Context(), b.ID)
@@ -258,9 +229,9 @@ func OnProblemPage(r *http.Request, id crash.BucketID) bool {
 	return err == nil && from.Path == id.Path()
 }
 
-// Chosen returns the problems whose ids the parameter problems contains, with their status.
+// Chosen returns the problem in the path, or those whose ids the parameter problems contains, with their status.
 func (s *Panel) Chosen(r *http.Request) ([]crash.BucketID, []crash.Bucket, error) {
-	ids, err := ChosenIDs(strings.Split(r.FormValue("problems"), "."))
+	ids, err := ChosenIDs(strings.Split(cmp.Or(r.PathValue("id"), r.FormValue("problems")), "."))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -313,6 +284,21 @@ var (
 		`The actions on selected problems are "create", "file", "link", "recheck", "assign", "merge", "mute", "wontfix" `+
 			`and "fixed".`)
 )
+
+// BackTo returns the page to return to after a decision about problems: that of the problem in the path, else the page
+// that the form names, else the one from which the visitor came.
+func BackTo(r *http.Request, buckets []crash.Bucket) string {
+	if r.PathValue("id") != "" {
+		return buckets[0].ID.Path()
+	}
+	if back := r.FormValue("back"); back != "" {
+		return web.LocalPath(back)
+	}
+	if from, err := url.Parse(r.Referer()); err == nil && from.Host == r.Host && from.Path != r.URL.Path {
+		return web.LocalPath(from.RequestURI())
+	}
+	return "/"
+}
 
 // CountEmbargoed returns how many of the problems are embargoed.
 func (s *Panel) CountEmbargoed(r *http.Request, problems ...crash.Bucket) (int, error) {

@@ -52,7 +52,7 @@ func (s *Decisions) UndoDecision(w http.ResponseWriter, r *http.Request, b crash
 	}
 	decision, err := s.Decisions.Undo(r.Context(), id, web.CurrentUser(r).Name)
 	if crash.KindOf(err) == crash.Conflict {
-		return s.web.RedirectWith(w, r, b.ID.Path(),
+		return s.web.Decided(w, r, b.ID.Path(),
 			layout.Flash{Kind: layout.FlashError, Text: web.AnswerTo(r, err).Message})
 	}
 	if err != nil {
@@ -74,7 +74,7 @@ func (s *Decisions) UndoDecision(w http.ResponseWriter, r *http.Request, b crash
 			done = "The reports are moving back. The history below shows the progress."
 		}
 	}
-	return s.web.Done(w, r, b.ID.Path(), done)
+	return s.web.Decided(w, r, b.ID.Path(), layout.Flash{Kind: layout.FlashDone, Text: done})
 }
 
 // checkDecision returns NotFound if a person with rights for some packages only undoes a decision that
@@ -163,7 +163,7 @@ var (
 // FindMerge asks for the problem to merge with. If the query names one (with), it redirects to
 // the preview of the merge.
 func (s *Decisions) FindMerge(w http.ResponseWriter, r *http.Request, b crash.Bucket) error {
-	p := view.FindMergePage{Bucket: b}
+	p := view.FindMergePage{Bucket: b, InDialog: web.WantsPart(r)}
 	text, _ := rawQueryValue(r.URL.RawQuery, "with")
 	p.Text = strings.TrimSpace(text)
 	status := http.StatusOK
@@ -172,8 +172,12 @@ func (s *Decisions) FindMerge(w http.ResponseWriter, r *http.Request, b crash.Bu
 		if err == nil && other == b.ID {
 			err = errMergeOne
 		}
-		if err == nil {
-			return web.Redirect(w, r, view.MergeURL([]crash.BucketID{b.ID, other}))
+		ids := []crash.BucketID{b.ID, other}
+		switch {
+		case err == nil && web.WantsPart(r):
+			return s.mergePage(w, r, ids, http.StatusOK, "")
+		case err == nil:
+			return web.Redirect(w, r, view.MergeURL(ids))
 		}
 		if crash.KindOf(err) != crash.NotFound && crash.KindOf(err) != crash.Invalid {
 			return err
@@ -186,6 +190,9 @@ func (s *Decisions) FindMerge(w http.ResponseWriter, r *http.Request, b crash.Bu
 		return err
 	}
 	p.Similar = similar
+	if web.WantsPart(r) {
+		return s.web.Page(w, r, status, view.FindMergePart(p))
+	}
 	p.Shell = s.web.Shell(r, "Merge")
 	return s.web.Page(w, r, status, view.FindMerge(p))
 }
@@ -270,6 +277,10 @@ func (s *Decisions) mergePage(w http.ResponseWriter, r *http.Request, ids []cras
 		return err
 	}
 	p.Embargoes = embargoed > 0 && embargoed < len(buckets)
+	if web.WantsPart(r) {
+		p.Shell, p.InDialog = s.web.BareShell(r, ""), true
+		return s.web.Page(w, r, status, view.MergePart(p))
+	}
 	p.Shell = s.web.Shell(r, "Merge")
 	return s.web.Page(w, r, status, view.Merge(p))
 }
@@ -317,12 +328,12 @@ func bestHead(buckets []crash.Bucket) crash.Bucket {
 
 // MergeProblems merges problems into the chosen head and offers to undo that.
 func (s *Decisions) MergeProblems(w http.ResponseWriter, r *http.Request) error {
-	ids, err := panel.ChosenIDs(r.PostForm["problem"]) // parsed by the guard
+	head, errHead := crash.ParseBucketID(r.PostFormValue("head"))
+	ids, err := panel.ChosenIDs(r.PostForm["problem"])
 	if err != nil {
 		return err
 	}
-	head, err := crash.ParseBucketID(r.PostFormValue("head"))
-	if err != nil || !slices.Contains(ids, head) {
+	if errHead != nil || !slices.Contains(ids, head) {
 		return s.mergePage(w, r, ids, http.StatusUnprocessableEntity, errNoHead.Message)
 	}
 	reason, ok := crash.CleanLine(r.PostFormValue("reason"), crash.MaxReason)
@@ -337,29 +348,42 @@ func (s *Decisions) MergeProblems(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
+	message := layout.Flash{Kind: layout.FlashDone,
+		Text: "Problems merged. You can undo this in the history of the merged problem."}
 	if len(from) == 1 {
-		return s.redirectWithUndo(w, r, head, "Problems merged", crash.DecisionMerged)
+		if message, err = s.withUndo(r, head, "Problems merged", crash.DecisionMerged); err != nil {
+			return err
+		}
 	}
-	return s.web.Done(w, r, head.Path(), "Problems merged. You can undo this in the history below.")
+	if slices.ContainsFunc(ids, func(id crash.BucketID) bool { return id != head && panel.OnProblemPage(r, id) }) {
+		return s.web.RedirectWith(w, r, head.Path(), message)
+	}
+	return s.web.Decided(w, r, head.Path(), message)
 }
 
 var errBadReason = crash.Errorf(crash.Invalid, "bad_reason",
 	"A reason is one line of at most %d characters.", crash.MaxReason)
 
-// redirectWithUndo redirects to a problem with a message. The message offers to undo the last
-// decision about the problem if it is of the given kind.
+// redirectWithUndo redirects to a problem with the message of withUndo.
 func (s *Decisions) redirectWithUndo(w http.ResponseWriter, r *http.Request, id crash.BucketID, done string,
 	kind crash.DecisionKind,
 ) error {
-	last, err := s.Decisions.Decisions(r.Context(), id, 1)
+	message, err := s.withUndo(r, id, done, kind)
 	if err != nil {
 		return err
 	}
+	return s.web.RedirectWith(w, r, id.Path(), message)
+}
+
+// withUndo returns a message that offers to undo the last decision about a problem, if it is of the given kind.
+func (s *Decisions) withUndo(r *http.Request, id crash.BucketID, done string, kind crash.DecisionKind) (layout.Flash,
+	error) {
 	message := layout.Flash{Kind: layout.FlashDone, Text: done}
-	if len(last) == 1 && last[0].Kind == kind && last[0].Stands() {
+	last, err := s.Decisions.Decisions(r.Context(), id, 1)
+	if err == nil && len(last) == 1 && last[0].Kind == kind && last[0].Stands() {
 		message.Undo = &layout.Undo{Action: id.Path() + "/undo", Field: "decision", Value: strconv.FormatInt(last[0].ID, 10)}
 	}
-	return s.web.RedirectWith(w, r, id.Path(), message)
+	return message, err
 }
 
 // splitTerms is the number of lines in the form for a condition.

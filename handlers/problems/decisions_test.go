@@ -193,10 +193,11 @@ func TestDecideInBrowser(t *testing.T) {
 	ctx := handlertest.StartBrowser(t)
 	site.SignInBrowser(ctx, t, crash.RoleTriager)
 	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+once.ID.Path()), handlertest.Click(".manual-actions summary"),
-		handlertest.Click(`.manual-actions a[href$="/merge"]`),
-		handlertest.WaitVisible("#with"))
+		handlertest.Click(`.manual-actions a[href$="/merge"]`), handlertest.WaitVisible("#dialog #with"),
+		handlertest.Type("#with", "nothing like it\r"), handlertest.WaitVisible("#dialog .error"))
+	handlertest.Eval[bool](ctx, t, `document.querySelector("#with").value = ""; true`)
 	handlertest.Do(ctx, t, handlertest.Type("#with", site.URL+often.ID.Path()+"\r"),
-		handlertest.WaitVisible("table.merge-sides"))
+		handlertest.WaitVisible("#dialog table.merge-sides"))
 	if got := handlertest.Eval[string](ctx, t,
 		`[...document.querySelectorAll(".merge-sides mark")].map((m) => m.textContent).join(" ")`); got != "tide_reload tide_load" {
 		t.Errorf("marked: got %q, want the differences", got)

@@ -481,13 +481,14 @@ func TestListInBrowser(t *testing.T) {
 		handlertest.Press("j"), handlertest.WaitVisible("tr.current td.problem a:focus"),
 		handlertest.Press("x"), handlertest.WaitVisible("tr.current :checked"), handlertest.Press("x"),
 		handlertest.WaitAbsent("tr.current :checked"),
-		handlertest.Press("l"), handlertest.WaitVisible("#bug-hint"))
-	if got := handlertest.Eval[string](ctx, t, `location.search`); !strings.Contains(got, b.ID.String()) {
-		t.Errorf("got %s, want the page that links a bug to %s", got, b.ID)
+		handlertest.Press("l"), handlertest.WaitVisible("#dialog #bug:focus"))
+	if got := handlertest.Eval[string](ctx, t, `document.querySelector(".link-bug form").action`); !strings.Contains(got,
+		b.ID.String()) {
+		t.Errorf("got %s, want the form that links a bug to %s", got, b.ID)
 	}
 	// On the page of a problem, the same keys go through the list.
 	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+"/?period=year"), handlertest.WaitVisible("table.problems"),
-		handlertest.Press("j"), handlertest.WaitVisible("tr.current"), handlertest.Press("o"),
+		handlertest.Press("k"), handlertest.Press("k"), handlertest.WaitVisible("tr.current"), handlertest.Press("o"),
 		handlertest.WaitVisible(".pager a[rel=next]"), handlertest.Press("j"),
 		handlertest.WaitVisible(".pager a[rel=prev]"), handlertest.Press("k"), handlertest.WaitAbsent(".pager a[rel=prev]"))
 }

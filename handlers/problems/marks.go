@@ -88,47 +88,45 @@ func readFixes(form url.Values) []crash.FixedIn {
 	return fixes
 }
 
-// ShowForm returns the handler of the form that changes the manual status of one problem.
-func (s *Decisions) ShowForm(kind crash.MarkKind) panel.ProblemHandler {
-	return func(w http.ResponseWriter, r *http.Request, b crash.Bucket) error {
-		p := view.TriageForm{Kind: kind, Buckets: []crash.Bucket{b}, InDialog: web.WantsPart(r)}
+// ShowForm returns the handler of the form that changes the manual status of problems.
+func (s *Decisions) ShowForm(kind crash.MarkKind) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		p, err := s.chosen(r, kind)
+		if err != nil {
+			return err
+		}
 		return s.showForm(w, r, p, http.StatusOK)
 	}
 }
 
-// SetOne returns the handler that changes the manual status of one problem. A person without the private
-// right for the package may embargo a problem, but does not see it afterwards.
-func (s *Decisions) SetOne(kind crash.MarkKind) panel.ProblemHandler {
+func (s *Decisions) chosen(r *http.Request, kind crash.MarkKind) (view.TriageForm, error) {
+	_, buckets, err := s.panel.Chosen(r)
+	if err != nil {
+		return view.TriageForm{}, err
+	}
+	return view.TriageForm{Kind: kind, Buckets: buckets, Back: panel.BackTo(r, buckets), InDialog: web.WantsPart(r)}, nil
+}
+
+// Restrict returns the handler that sets or lifts an embargo or a hold. A person without the private right for
+// the package may embargo a problem, but does not see it afterwards.
+func (s *Decisions) Restrict(kind crash.MarkKind) panel.ProblemHandler {
 	return func(w http.ResponseWriter, r *http.Request, b crash.Bucket) error {
 		t, err := s.read(r, kind)
 		t.Bucket = b.ID
-		message, path := layout.Flash{}, b.ID.Path()
-		switch {
-		case err != nil:
-		case kind.Restricts():
+		message, path := layout.Flash{}, ""
+		if err == nil {
 			message, path, err = s.changeMark(r, t, b)
-		default:
-			t, err = s.Problems.Set(r.Context(), t)
-			message = layout.Flash{Text: t.Text(false), Undo: view.UndoTriage([]crash.Mark{t})}
 		}
 		if isRefusal(err) {
-			p := view.TriageForm{
-				Kind: kind, Buckets: []crash.Bucket{b}, Values: typed(r.PostForm),
-				InDialog: r.PostFormValue("dialog") != "", Problem: web.AnswerTo(r, err).Message,
-			}
-			if panel.CodeOf(err) == problems.ErrSeen {
-				p.Confirm = fixesText(t.Fixes)
-			}
+			p := view.TriageForm{Kind: kind, Buckets: []crash.Bucket{b}, Values: typed(r.PostForm),
+				Problem: web.AnswerTo(r, err).Message}
 			return s.showForm(w, r, p, http.StatusUnprocessableEntity)
 		}
 		if err != nil {
 			return err
 		}
 		message.Kind = layout.FlashDone
-		if kind.Restricts() {
-			return s.web.RedirectWith(w, r, path, message)
-		}
-		return s.panel.AnswerProblems(w, r, []crash.BucketID{b.ID}, path, message)
+		return s.web.RedirectWith(w, r, path, message)
 	}
 }
 
@@ -164,7 +162,7 @@ func fixesText(fixes []crash.FixedIn) string {
 }
 
 func (s *Decisions) showForm(w http.ResponseWriter, r *http.Request, p view.TriageForm, status int) error {
-	if !p.Chosen {
+	if len(p.Buckets) == 1 {
 		b := p.Buckets[0]
 		manual, _, err := s.Problems.Triage(r.Context(), b.ID)
 		if err != nil {
@@ -184,15 +182,13 @@ func (s *Decisions) showForm(w http.ResponseWriter, r *http.Request, p view.Tria
 		}
 		p.Regressed = b.Status.Word == crash.StateRegression || manual.SeenAgain()
 		p.Releases = releasesOf(b)
-		p.InList = p.InDialog && !panel.OnProblemPage(r, b.ID)
 	} else if p.Kind == crash.MarkFixed {
 		p.Values.Fixes = chosenFixRows(p.Buckets, p.Values.Fixes)
 	}
-	if web.WantsPart(r) && !p.Kind.Restricts() {
+	if p.InDialog {
 		p.Shell = s.web.BareShell(r, "")
 		return s.web.Page(w, r, status, view.TriageFormPart(p))
 	}
-	p.InDialog = false
 	p.Shell = s.web.Shell(r, p.Heading())
 	if p.Kind.Restricts() {
 		return s.web.Page(w, r, status, view.MarkPage(p))
@@ -257,29 +253,9 @@ func chosenFixRows(buckets []crash.Bucket, values []view.FixRow) []view.FixRow {
 	return rows
 }
 
-// ShowChosen returns the handler of the page that changes the manual status of selected problems.
-func (s *Decisions) ShowChosen(kind crash.MarkKind) func(http.ResponseWriter, *http.Request) error {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		p, err := s.chosen(r, kind)
-		if err != nil {
-			return err
-		}
-		p.Back = "/"
-		if from, err := url.Parse(r.Referer()); err == nil && from.Host == r.Host && from.Path != r.URL.Path {
-			p.Back = web.LocalPath(from.RequestURI())
-		}
-		return s.showForm(w, r, p, http.StatusOK)
-	}
-}
-
-func (s *Decisions) chosen(r *http.Request, kind crash.MarkKind) (view.TriageForm, error) {
-	_, buckets, err := s.panel.Chosen(r)
-	return view.TriageForm{Kind: kind, Buckets: buckets, Chosen: true}, err
-}
-
-// SetChosen returns the handler that changes the manual status of selected problems. It leaves
-// problems that are muted with other conditions as they are, and says so.
-func (s *Decisions) SetChosen(kind crash.MarkKind) func(http.ResponseWriter, *http.Request) error {
+// Set returns the handler that changes the manual status of problems. Of several, it leaves those that are muted
+// with other conditions as they are, and says so.
+func (s *Decisions) Set(kind crash.MarkKind) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		p, err := s.chosen(r, kind)
 		if err != nil {
@@ -290,25 +266,22 @@ func (s *Decisions) SetChosen(kind crash.MarkKind) func(http.ResponseWriter, *ht
 			return err
 		}
 		t, err := s.read(r, kind)
-		if err == nil && kind == crash.MarkFixed && !t.Confirmed {
-			if err = s.warn(r, allowed, t.Fixes); panel.CodeOf(err) == problems.ErrSeen {
-				p.Confirm = fixesText(t.Fixes)
-			}
+		if err == nil && kind == crash.MarkFixed && !t.Confirmed && len(allowed) > 1 {
+			err = s.warn(r, allowed, t.Fixes)
 			t.Confirmed = true // the loop below need not ask again
 		}
 		var done []crash.Mark
-		var ids []crash.BucketID
-		started, skipped := s.web.Now(), int64(0)
+		var one crash.Mark
+		started, set, skipped := s.web.Now(), int64(0), int64(0)
 		for _, b := range allowed {
 			if err != nil {
 				break
 			}
-			var one crash.Mark
 			t.Bucket = b.ID
 			one, err = s.Problems.Set(r.Context(), t)
 			switch {
 			case err == nil:
-				ids = append(ids, b.ID)
+				set++
 				if !one.At.Before(started) { // else it stood already: Undo must leave it
 					done = append(done, one)
 				}
@@ -316,18 +289,22 @@ func (s *Decisions) SetChosen(kind crash.MarkKind) func(http.ResponseWriter, *ht
 				skipped, err = skipped+1, nil
 			}
 		}
-		p.Back = web.LocalPath(cmp.Or(r.PostFormValue("back"), "/"))
-		if isRefusal(err) && !web.WantsPart(r) {
+		p.InDialog = r.PostFormValue("dialog") != ""
+		if isRefusal(err) && (p.InDialog || !web.WantsPart(r)) {
+			if panel.CodeOf(err) == problems.ErrSeen {
+				p.Confirm = fixesText(t.Fixes)
+			}
 			p.Values, p.Problem = typed(r.PostForm), web.AnswerTo(r, err).Message
 			return s.showForm(w, r, p, http.StatusUnprocessableEntity)
 		}
 		if err != nil {
 			return err
 		}
-		message := layout.Flash{Kind: layout.FlashDone,
-			Text: web.WithRefused(triageDoneFor(int64(len(ids)), skipped, t), refused),
-			Undo: view.UndoTriage(done)}
-		return s.panel.AnswerProblems(w, r, ids, p.Back, message)
+		text := one.Text(false)
+		if len(p.Buckets) > 1 {
+			text = web.WithRefused(triageDoneFor(set, skipped, t), refused)
+		}
+		return s.web.Decided(w, r, p.Back, layout.Flash{Kind: layout.FlashDone, Text: text, Undo: view.UndoTriage(done)})
 	}
 }
 
@@ -361,7 +338,6 @@ func refusedForProblem(err error) bool {
 
 // Undo undoes the entries in the form.
 func (s *Decisions) Undo(w http.ResponseWriter, r *http.Request) error {
-	var ids []crash.BucketID
 	parts := strings.Split(r.PostFormValue("entries"), ".")
 	message := layout.Flash{Kind: layout.FlashDone, Text: "Undone"}
 	for _, part := range parts[:min(len(parts), web.ListSize)] {
@@ -372,7 +348,7 @@ func (s *Decisions) Undo(w http.ResponseWriter, r *http.Request) error {
 		if err := s.checkEntry(r, id); err != nil {
 			return err
 		}
-		t, err := s.Problems.Undo(r.Context(), id, web.CurrentUser(r).Name)
+		_, err = s.Problems.Undo(r.Context(), id, web.CurrentUser(r).Name)
 		if crash.KindOf(err) == crash.Conflict {
 			message = layout.Flash{Kind: layout.FlashError, Text: web.AnswerTo(r, err).Message}
 			err = nil
@@ -380,9 +356,8 @@ func (s *Decisions) Undo(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		ids = append(ids, t.Bucket)
 	}
-	return s.panel.AnswerProblems(w, r, ids, web.ReturnPath(r), message)
+	return s.web.Decided(w, r, web.ReturnPath(r), message)
 }
 
 // checkEntry returns Forbidden if the person may not decide about the problem of an entry.

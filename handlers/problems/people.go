@@ -15,6 +15,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/index"
+	"mishap/handlers/panel"
 	"mishap/handlers/web"
 	bugsview "mishap/views/bugs"
 	"mishap/views/layout"
@@ -112,47 +113,6 @@ func formAssignee(r *http.Request) (name string, err error) {
 		err = errNoAssignee
 	}
 	return name, err
-}
-
-// Assign assigns a problem.
-func (s *Pages) Assign(w http.ResponseWriter, r *http.Request, b crash.Bucket) error {
-	name, err := formAssignee(r)
-	var stored crash.Assignment
-	if err == nil {
-		stored, err = s.Problems.Assign(r.Context(), crash.Assignment{Bucket: b.ID, Assignee: name,
-			By: web.CurrentUser(r).Name})
-	}
-	if refused(err) {
-		return s.refusePeople(w, r, b, err, func(v *view.PeopleView, message string) {
-			v.Typed, v.Problem = name, message
-		})
-	}
-	if err != nil {
-		return err
-	}
-	message := layout.Flash{Kind: layout.FlashDone, Text: "Assigned to " + assigneeName(stored.Assignee) + "."}
-	if stored.ID == 0 {
-		message.Text = "Nothing changed: it was already assigned that way."
-	} else {
-		message.Undo = &layout.Undo{Action: b.ID.Path() + "/assign/undo", Field: "assignment",
-			Value: strconv.FormatInt(stored.ID, 10)}
-	}
-	return s.answerPeople(w, r, b, message)
-}
-
-// UndoAssignment undoes the newest assignment of a problem.
-func (s *Pages) UndoAssignment(w http.ResponseWriter, r *http.Request, b crash.Bucket) error {
-	id, err := strconv.ParseInt(r.PostFormValue("assignment"), 10, 64)
-	if err != nil {
-		return crash.Errorf(crash.Invalid, "bad_assignment", "The form does not say which assignment to undo.")
-	}
-	if err := s.Problems.UndoAssignment(r.Context(), b.ID, id, web.CurrentUser(r).Name); err != nil {
-		if !refused(err) {
-			return err
-		}
-		return s.answerPeople(w, r, b, layout.Flash{Kind: layout.FlashError, Text: web.AnswerTo(r, err).Message})
-	}
-	return s.answerPeople(w, r, b, layout.Flash{Kind: layout.FlashDone, Text: "The assignment was undone."})
 }
 
 // ChangeTags adds a tag to a problem or removes one. Each undoes the other.
@@ -312,12 +272,12 @@ func readPeopleChange(r *http.Request) (change peopleChange, err error) {
 	return change, nil
 }
 
-// ShowAssignChosen lists the chosen problems with their assignees, and asks for another one.
-func (s *Pages) ShowAssignChosen(w http.ResponseWriter, r *http.Request) error {
-	return s.assignChosenPage(w, r, view.AssignChosenPage{}, http.StatusOK)
+// ShowAssign lists the chosen problems with their assignees, and asks for another one.
+func (s *Pages) ShowAssign(w http.ResponseWriter, r *http.Request) error {
+	return s.assignPage(w, r, view.AssignPage{InDialog: web.WantsPart(r)}, http.StatusOK)
 }
 
-func (s *Pages) assignChosenPage(w http.ResponseWriter, r *http.Request, p view.AssignChosenPage, status int) error {
+func (s *Pages) assignPage(w http.ResponseWriter, r *http.Request, p view.AssignPage, status int) error {
 	ids, buckets, err := s.panel.Chosen(r)
 	if err != nil {
 		return err
@@ -326,76 +286,94 @@ func (s *Pages) assignChosenPage(w http.ResponseWriter, r *http.Request, p view.
 	if err != nil {
 		return err
 	}
-	p.Problems, p.Tracker = bugsview.JoinIDs(ids), s.web.Config.TrackerName
+	p.Tracker, p.Back = s.web.Config.TrackerName, panel.BackTo(r, buckets)
 	for _, b := range buckets {
-		row := view.AssignChosenRow{Bucket: b, Assigned: people[b.ID].Assigned}
+		row := view.AssignRow{Bucket: b, Assigned: people[b.ID].Assigned}
 		if name := b.Bug.AssigneeOf(b.SourcePackage); name != "" {
 			row.Assigned = crash.Assigned{Name: name, Bug: b.Bug.Counts()}
 		}
 		p.Rows = append(p.Rows, row)
 	}
-	p.Shell = s.web.Shell(r, "Assign problems")
-	return s.web.Page(w, r, status, view.AssignChosen(p))
+	if p.InDialog {
+		p.Shell = s.web.BareShell(r, "")
+		return s.web.Page(w, r, status, view.AssignPart(p))
+	}
+	p.Shell = s.web.Shell(r, p.Heading())
+	return s.web.Page(w, r, status, view.Assign(p))
 }
 
-// AssignChosen assigns the chosen problems, except those whose bugs have an assignee in the
-// tracker.
-func (s *Pages) AssignChosen(w http.ResponseWriter, r *http.Request) error {
-	ids, buckets, refused, err := s.panel.ChosenToTriage(r)
+// Assign assigns the chosen problems. Of several, it skips those whose bugs have an assignee in the tracker, and
+// says so.
+func (s *Pages) Assign(w http.ResponseWriter, r *http.Request) error {
+	ids, buckets, forbidden, err := s.panel.ChosenToTriage(r)
 	if err != nil {
 		return err
 	}
 	skipped, same := int64(0), int64(0)
 	name, err := formAssignee(r)
-	if err != nil {
-		return s.assignChosenPage(w, r, view.AssignChosenPage{Problem: errNoAssignee.Message},
-			http.StatusUnprocessableEntity)
-	}
 	var done []string
 	for _, b := range buckets {
-		stored, err := s.Problems.Assign(r.Context(), crash.Assignment{Bucket: b.ID, Assignee: name,
+		if err != nil {
+			break
+		}
+		var stored crash.Assignment
+		stored, err = s.Problems.Assign(r.Context(), crash.Assignment{Bucket: b.ID, Assignee: name,
 			By: web.CurrentUser(r).Name})
 		switch {
-		case crash.KindOf(err) == crash.Invalid:
-			return s.assignChosenPage(w, r, view.AssignChosenPage{Typed: name, Problem: web.AnswerTo(r, err).Message},
-				http.StatusUnprocessableEntity)
-		case crash.KindOf(err) == crash.Conflict:
-			skipped++
-		case err != nil:
-			return err
-		case stored.ID == 0:
+		case crash.KindOf(err) == crash.Conflict && len(buckets) > 1:
+			skipped, err = skipped+1, nil
+		case err == nil && stored.ID == 0:
 			same++
-		default:
+		case err == nil:
 			name = stored.Assignee
 			done = append(done, strconv.FormatInt(stored.ID, 10))
 		}
 	}
-	message := layout.Flash{Kind: layout.FlashDone, Text: crash.Counted(int64(len(done)), "problem", "problems") +
-		" assigned to " + assigneeName(name) + "."}
-	if same > 0 {
-		message.Text += " " + crash.Counted(same, "was", "were") + " already assigned like that."
+	inDialog := r.PostFormValue("dialog") != ""
+	if refused(err) && (inDialog || !web.WantsPart(r)) {
+		return s.assignPage(w, r, view.AssignPage{Typed: name, Problem: web.AnswerTo(r, err).Message, InDialog: inDialog},
+			http.StatusUnprocessableEntity)
 	}
-	if skipped > 0 {
-		message.Text += " " + crash.Counted(skipped, "problem was", "problems were") + " skipped: their bugs have an " +
-			"assignee in the tracker."
+	if err != nil {
+		return err
 	}
-	message.Text = web.WithRefused(message.Text, refused)
+	message := layout.Flash{Kind: layout.FlashDone, Text: assignedText(len(ids), int64(len(done)), same, skipped, name)}
+	message.Text = web.WithRefused(message.Text, forbidden)
 	if len(done) > 0 {
 		message.Undo = &layout.Undo{Action: view.PathUnassignChosen + "?problems=" + bugsview.JoinIDs(ids),
 			Field: "assignments", Value: strings.Join(done, ".")}
 	}
-	return s.web.RedirectWith(w, r, view.AssignChosenURL(ids), message)
+	return s.web.Decided(w, r, panel.BackTo(r, buckets), message)
 }
 
-// UnassignChosen undoes AssignChosen. It skips problems that have been assigned again since.
-func (s *Pages) UnassignChosen(w http.ResponseWriter, r *http.Request) error {
+// assignedText says to whom how many of some problems were assigned.
+func assignedText(of int, done, same, skipped int64, name string) string {
+	switch {
+	case of == 1 && same == 1:
+		return "Nothing changed: it was already assigned that way."
+	case of == 1:
+		return "Assigned to " + assigneeName(name) + "."
+	}
+	text := crash.Counted(done, "problem", "problems") + " assigned to " + assigneeName(name) + "."
+	if same > 0 {
+		text += " " + crash.Counted(same, "was", "were") + " already assigned like that."
+	}
+	if skipped > 0 {
+		text += " " + crash.Counted(skipped, "problem was", "problems were") + " skipped: their bugs have an assignee in " +
+			"the tracker."
+	}
+	return text
+}
+
+// Unassign undoes Assign. It skips problems that have been assigned again since.
+func (s *Pages) Unassign(w http.ResponseWriter, r *http.Request) error {
 	assignments := map[int64]bool{}
 	for _, number := range strings.Split(r.PostFormValue("assignments"), ".") {
 		if id, err := strconv.ParseInt(number, 10, 64); err == nil {
 			assignments[id] = true
 		}
 	}
-	ids, buckets, refused, err := s.panel.ChosenToTriage(r)
+	_, buckets, refused, err := s.panel.ChosenToTriage(r)
 	if err != nil {
 		return err
 	}
@@ -416,8 +394,8 @@ func (s *Pages) UnassignChosen(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	return s.web.Done(w, r, view.AssignChosenURL(ids),
-		web.WithRefused("Undid "+crash.Counted(undone, "assignment", "assignments")+".", refused))
+	return s.web.Decided(w, r, panel.BackTo(r, buckets), layout.Flash{Kind: layout.FlashDone,
+		Text: web.WithRefused("Undid "+crash.Counted(undone, "assignment", "assignments")+".", refused)})
 }
 
 func (s *Pages) notesView(r *http.Request, b crash.Bucket) (view.NotesView, error) {

@@ -24,7 +24,7 @@ func TestAssignOnThePage(t *testing.T) {
 	path := b.ID.Path()
 	viewer, triager := site.As(t, crash.RoleViewer), site.As(t, crash.RoleTriager)
 	triager.Get(path).WantText("#people", "nobody").WantText("#assign-me button", "Assign to me")
-	viewer.Get(path).WantText("#people", "nobody").WantNone("#assign, #assign-me, #tag-form")
+	viewer.Get(path).WantText("#people", "nobody").WantNone("#people a[href$='/assign'], #assign-me, #tag-form")
 	site.Visitor(t).Get(path).WantNone("#people")
 
 	// Without scripts.
@@ -34,22 +34,25 @@ func TestAssignOnThePage(t *testing.T) {
 	page.WantNone("#assign-me").WantText("#people .note-list", "ada-triager → ada-triager")
 	// In place.
 	part := triager.Post(path+"/assign", url.Values{"assignee": {"ADA-viewer"}}, handlertest.AsPart...).Want(http.StatusOK)
-	part.WantText("#people dd", "ada-viewer").WantText(".flash-done", "Assigned to ada-viewer.")
-	undo := part.Attr(".flash form", "action")
-	id := part.Attr(".flash input[name=assignment]", "value")
-	part = triager.Post(undo, url.Values{"assignment": {id}}, handlertest.AsPart...).Want(http.StatusOK)
-	part.WantText("#people dd", "ada-triager").WantText(".flash-done", "The assignment was undone.").
-		WantText("#people .undone", "undone by ada-triager")
-	triager.Post(undo, url.Values{"assignment": {id}}, handlertest.AsPart...).WantText(".flash-error",
-		"can no longer be undone")
-	part = triager.Post(path+"/assign", url.Values{"assignee": {"<nobody>"}}, handlertest.AsPart...)
-	part.Want(http.StatusUnprocessableEntity).WantText("#assign[open] .error", `no account named "<nobody>"`)
+	part.WantText(".flash-done", "Assigned to ada-viewer.")
+	triager.Get(path).WantText("#people dd", "ada-viewer")
+	undo, ids := part.Attr(".flash form", "action"), part.Attr(".flash input[name=assignments]", "value")
+	triager.Post(undo, url.Values{"assignments": {ids}}, handlertest.AsPart...).Want(http.StatusOK).WantText(".flash-done",
+		"Undid 1 assignment.")
+	triager.Get(path).WantText("#people dd", "ada-triager").WantText("#people .undone", "undone by ada-triager")
+	triager.Post(undo, url.Values{"assignments": {ids}}, handlertest.AsPart...).WantText(".flash-done",
+		"Undid 0 assignments.")
+	triager.Get(path+"/assign", handlertest.AsPart...).Want(http.StatusOK).WantText("#assign-heading", "Assign this problem").
+		WantText("button[autofocus]", "Assign to me").WantNone("main")
+	part = triager.Post(path+"/assign", url.Values{"assignee": {"<nobody>"}, "dialog": {"1"}}, handlertest.AsPart...)
+	part.Want(http.StatusUnprocessableEntity).WantText("#assign-form .error", `no account named "<nobody>"`)
 	if got := part.Attr("#assignee", "value"); got != "<nobody>" {
 		t.Errorf("typed: got %q", got)
 	}
-	triager.Post(path+"/assign", url.Values{"assignee": {"<nobody>"}}).Want(http.StatusSeeOther)
-	triager.Get(path).WantText(".flash-error", "no account named")
-	triager.Post(path+"/assign", url.Values{"do": {"nobody"}}, handlertest.AsPart...).WantText("#people dd", "nobody")
+	triager.Post(path+"/assign", url.Values{"assignee": {"<nobody>"}}).Want(http.StatusUnprocessableEntity).
+		WantText(".error", "no account named")
+	triager.Post(path+"/assign", url.Values{"do": {"nobody"}}, handlertest.AsPart...).Want(http.StatusOK)
+	triager.Get(path).WantText("#people dd", "nobody")
 
 	// The assignee of the bug counts.
 	dbtest.Must(site.Bugs.LinkBug(t.Context(), b.ID, crash.Bug{Number: 7, URL: "https://bugs.example/7",
@@ -58,11 +61,11 @@ func TestAssignOnThePage(t *testing.T) {
 		Tasks: []crash.BugTask{{Target: "/ubuntu/+source/tidewatch", Assignee: "carla"}}}
 	checktest.NoError(t, site.Bugs.SaveBugReading(t.Context(), reading, "", time.Hour))
 	page = triager.Get(path).WantText("#people dd", "carla (in the practice tracker)").
-		WantText("#people .hint", "The bug’s assignee counts.").WantNone("#assign, #assign-me")
+		WantText("#people .hint", "The bug’s assignee counts.").WantNone("#assign-me, a[href$='/assign']")
 	if got := page.Attr("#people a.quiet", "href"); got != "https://bugs.example/7" {
 		t.Errorf("link to the bug: got %q", got)
 	}
-	triager.Post(path+"/assign", url.Values{"do": {"me"}}, handlertest.AsPart...).Want(http.StatusUnprocessableEntity)
+	triager.Post(path+"/assign", url.Values{"do": {"me"}}, handlertest.AsPart...).Want(http.StatusConflict)
 }
 
 func TestTagsOnThePage(t *testing.T) {
@@ -171,9 +174,9 @@ func TestAssignChosen(t *testing.T) {
 	place := c.Post(handlertest.ChosenPath, form).Want(http.StatusSeeOther).Header.Get("Location")
 	page := c.Get(place).Want(http.StatusOK).WantText("h1", "Assign 3 problems").
 		WantText("tbody tr:nth-child(1)", "ada-triager").WantText("tbody tr:nth-child(2)", "carla")
-	fields := handlertest.FieldsOf(page, "#assign-chosen")
+	fields := handlertest.FieldsOf(page, "#assign")
 	with := func(key, value string) url.Values {
-		fields := url.Values{"problems": fields["problems"]}
+		fields := url.Values{"problems": fields["problems"], "back": {place}}
 		fields.Set(key, value)
 		return fields
 	}
@@ -186,7 +189,7 @@ func TestAssignChosen(t *testing.T) {
 		"1 problem was skipped: their bugs have an assignee in the tracker. Undo")
 	page.WantText("tbody tr:nth-child(3)", "ada-triager")
 	undo := url.Values{"assignments": {page.Attr(".flash input[name=assignments]", "value")}}
-	c.Post(page.Attr(".flash form", "action"), undo).WantRedirect(http.StatusSeeOther, place)
+	c.Post(page.Attr(".flash form", "action"), undo).WantRedirect(http.StatusSeeOther, "/")
 	page = c.Get(place).WantText(".flash-done", "Undid 1 assignment.").WantText("tbody tr:nth-child(3)", "nobody")
 	page.WantText("tbody tr:nth-child(1)", "ada-triager")
 	c.Post("/problems/unassign?problems="+chosen[0].ID.String(), undo).Want(http.StatusSeeOther)
@@ -290,10 +293,10 @@ func TestAssignInBrowser(t *testing.T) {
 	if got := assigned(); !strings.HasPrefix(got, ada.Name) {
 		t.Errorf("assigned to me: got %q", got)
 	}
-	// The key opens the form with the cursor in the field, which suggests names.
-	handlertest.Do(ctx, t, handlertest.Press("a"), handlertest.Until(`document.activeElement?.id === "assignee"`),
-		handlertest.Press("ada-v"), handlertest.WaitPresent(`#assignee-offers option[value="ada-viewer"]`),
-		handlertest.Press("x\r"), handlertest.WaitVisible("#assign .error"))
+	// The key opens the dialog, whose field suggests names.
+	handlertest.Do(ctx, t, handlertest.Press("a"), handlertest.WaitVisible("#dialog button[value=me]:focus"),
+		handlertest.Type("#assignee", "ada-v"), handlertest.WaitPresent(`#assignee-offers option[value="ada-viewer"]`),
+		handlertest.Press("x\r"), handlertest.WaitVisible("#dialog .error"))
 	handlertest.Eval[bool](ctx, t, `document.querySelector("#assignee").value = ""; true`)
 	handlertest.Do(ctx, t, handlertest.Type("#assignee", "ada-viewer\r"), handlertest.WaitVisible("#assign-me"))
 	if got := assigned(); !strings.HasPrefix(got, "ada-viewer") {
@@ -309,12 +312,12 @@ func TestAssignInBrowser(t *testing.T) {
 	handlertest.Do(ctx, t, handlertest.Click(".problem-tags button"), handlertest.WaitAbsent(".problem-tags"))
 	handlertest.Do(ctx, t, handlertest.Click("#flash form button"), handlertest.WaitVisible(".problem-tags"))
 
-	// From the list: the current row and the selected ones.
+	// From the list: the selected rows, with two keys.
 	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+"/?period=year"), handlertest.WaitVisible("table.problems"),
-		handlertest.Press("j"), handlertest.Press("x"), handlertest.Press("j"), handlertest.Press("a"),
-		handlertest.WaitVisible("#assign-chosen"))
-	handlertest.Do(ctx, t, handlertest.Click(`#assign-chosen button[value="me"]`),
-		handlertest.WaitVisible("#flash .flash-done"))
+		handlertest.Press("k"), handlertest.Press("k"), handlertest.Press("x"), handlertest.Press("j"),
+		handlertest.Press("x"), handlertest.Press("a"),
+		handlertest.WaitVisible("#dialog button[value=me]:focus"), handlertest.Press("\r"),
+		handlertest.WaitVisible("#flash .flash-done"), handlertest.WaitVisible("tr:nth-child(2).current a.title:focus"))
 	for _, b := range []crash.Bucket{first, second} {
 		handlertest.Do(ctx, t, chromedp.Navigate(site.URL+b.ID.Path()), handlertest.WaitVisible("#people"))
 		if got := assigned(); !strings.HasPrefix(got, ada.Name) {

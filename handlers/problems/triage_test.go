@@ -107,23 +107,21 @@ func TestMuteInDialog(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{})
 	b := site.Save(t, crashtest.Native())
 	c := site.As(t, crash.RoleTriager)
-	onPage := append([]handlertest.Header{{Name: "HX-Current-URL", Value: site.URL + b.ID.Path()}}, handlertest.AsPart...)
-	inList := append([]handlertest.Header{{Name: "HX-Current-URL", Value: site.URL + "/"}}, handlertest.AsPart...)
 	path := b.ID.Path() + "/mute"
-	form := c.Get(path, onPage...).Want(http.StatusOK).WantText("#triage-heading", "Mute").WantNone("main")
-	checktest.Equal(t, "target", form.Attr("#triage", "hx-target"), "#status")
-	checktest.Equal(t, "swap in a list", c.Get(path, inList...).Attr("#triage", "hx-swap"), "none")
-	c.Post(path, url.Values{"dialog": {"1"}}, onPage...).Want(http.StatusUnprocessableEntity).
+	form := c.Get(path, handlertest.AsPart...).Want(http.StatusOK).WantText("#triage-heading", "Mute").WantNone("main")
+	checktest.Equal(t, "failures replace", form.Attr("#triage", "hx-status:4xx"), "target:#triage-form swap:outerHTML")
+	c.Post(path, url.Values{"dialog": {"1"}}, handlertest.AsPart...).Want(http.StatusUnprocessableEntity).
 		WantText("#triage-form .error", "at least one condition").WantText("#triage-heading", "Mute")
-	a := c.Post(path, url.Values{"preset": {"newer"}, "dialog": {"1"}}, onPage...).Want(http.StatusOK).
-		WantText("#status #manual", "until it is seen in a newer version").WantText("#flash", "Muted until")
-	entry := a.Attr("#manual input[name=entries]", "value")
-	c.Post("/problems/triage/undo", url.Values{"entries": {entry}}, onPage...).Want(http.StatusOK).
-		WantText("#flash", "Undone").WantNone("#manual .state")
-	c.Post(path, url.Values{"preset": {"newer"}, "dialog": {"1"}}, inList...).Want(http.StatusOK).
-		WantText("#bug-"+b.ID.String()+" .word", "muted").WantText("#flash form", "Undo").WantNone("#status")
+	muted := c.Post(path, url.Values{"preset": {"newer"}, "dialog": {"1"}}, handlertest.AsPart...).Want(http.StatusOK).
+		WantText("#flash", "Muted until it is seen in a newer version")
+	c.Get(b.ID.Path()).WantText("#manual", "until it is seen in a newer version")
+	// Without the dialog, a refusal is a message.
 	c.Post("/problems/mute", url.Values{"preset": {"week"}, "problems": {b.ID.String()}},
-		inList...).Want(http.StatusConflict)
+		handlertest.AsPart...).Want(http.StatusConflict).WantText(".flash-error", "muted already").WantNone("form")
+	entry := muted.Attr("#flash input[name=entries]", "value")
+	c.Post("/problems/triage/undo", url.Values{"entries": {entry}}, handlertest.AsPart...).Want(http.StatusOK).
+		WantText("#flash", "Undone")
+	c.Get(b.ID.Path()).WantNone("#manual .state")
 }
 
 func TestFixedOnPage(t *testing.T) {
@@ -147,9 +145,8 @@ func TestFixedOnPage(t *testing.T) {
 	form.Set("confirm", warned.Attr("[name=confirm]", "value"))
 	c.Post(path, url.Values{"fix-release": {"Ubuntu 24.04", ""}, "fix-version": {"1.4-0", ""},
 		"confirm": form["confirm"]}).Want(http.StatusUnprocessableEntity).WantText(".error", "already seen")
-	onPage := append([]handlertest.Header{{Name: "HX-Current-URL", Value: site.URL + b.ID.Path()}}, handlertest.AsPart...)
 	c.Post(path, url.Values{"fix-release": {"Ubuntu 24.04"}, "fix-version": {"1.4-1"}, "dialog": {"1"}},
-		onPage...).Want(http.StatusUnprocessableEntity).WantText("#triage-form .error", "already seen")
+		handlertest.AsPart...).Want(http.StatusUnprocessableEntity).WantText("#triage-form .error", "already seen")
 	c.Post(path, form).WantRedirect(http.StatusSeeOther, b.ID.Path())
 	entry := c.Get(b.ID.Path()).WantNone("#manual .state-warn").Attr("#manual [name=entries]", "value")
 	c.Post("/problems/triage/undo", url.Values{"entries": {entry}}).Want(http.StatusSeeOther)
@@ -475,32 +472,37 @@ func TestMuteInBrowser(t *testing.T) {
 		handlertest.Press("n"), handlertest.WaitVisible("#new-note:focus"))
 	unmute(b.ID)
 
-	// In a list: m and Enter mute the current row, which stays but is marked.
+	// In a list: m and Enter mute the current row, which goes. The row in its place becomes the current one, and u brings
+	// the first one back.
+	const current = row + ".current a.title"
 	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+"/?period=year&sort=package"),
 		handlertest.WaitVisible(row+" .select input"))
 	handlertest.Eval[bool](ctx, t, `window.stays = true`)
-	handlertest.Do(ctx, t, handlertest.Press("j"), handlertest.Press("m"),
-		handlertest.WaitVisible("#dialog .presets"), handlertest.Press("\r"),
-		handlertest.WaitAbsent("#dialog[open]"), handlertest.WaitVisible(row+" [data-muted]"),
-		handlertest.WaitVisible("#flash form button"))
-	if got := handlertest.Eval[int](ctx, t, `document.querySelectorAll("[data-muted]").length`); got != 1 {
-		t.Errorf("got %d muted rows, want 1", got)
+	rows := func(n int) chromedp.Action[chromedp.Void] {
+		return handlertest.Until(`document.querySelectorAll("` + row + `").length === ` + strconv.Itoa(n))
 	}
+	handlertest.Do(ctx, t, rows(2), handlertest.Press("k"), handlertest.Press("k"),
+		handlertest.WaitVisible(row+":nth-child(1).current"),
+		handlertest.Press("m"), handlertest.WaitVisible("#dialog .presets"), handlertest.Press("\r"),
+		handlertest.WaitAbsent("#dialog[open]"), rows(1), handlertest.WaitVisible(current+":focus"),
+		handlertest.WaitVisible("#flash form button"), handlertest.Press("u"), rows(2),
+		handlertest.WaitVisible(row+":nth-child(2).current"))
 
-	// Two clicks in the menu of the other row.
-	handlertest.Do(ctx, t, handlertest.Click(row+":not(:has([data-muted])) a.row-menu"),
-		handlertest.WaitVisible("#row-menu button"),
-		handlertest.Click("#row-menu button"), handlertest.Until(`document.querySelectorAll("[data-muted]").length === 2`))
-	if !handlertest.Eval[bool](ctx, t, `window.stays === true`) {
-		t.Error("the list was reloaded, want it to stay")
-	}
-	unmute(b.ID)
+	// Two clicks in the menu of a row.
+	handlertest.Do(ctx, t, handlertest.Click(row+":not(.current) a.row-menu"), handlertest.WaitVisible("#row-menu button"),
+		handlertest.Click("#row-menu button"), rows(1))
+
+	// After Back, the list shows what was decided meanwhile, and its cursor stays.
+	handlertest.Do(ctx, t, handlertest.Press("o"), handlertest.WaitVisible("#manual a"))
 	unmute(second.ID)
+	handlertest.Eval[bool](ctx, t, `history.back() ?? true`)
+	handlertest.Do(ctx, t, rows(2), handlertest.WaitVisible(row+":nth-child(2).current"))
 
-	// Selected rows together, by key, with a page that asks.
-	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+"/?period=year"), handlertest.WaitVisible("#select-all"),
-		handlertest.Click("#select-all"), handlertest.Press("m"), handlertest.WaitVisible(".presets"),
-		handlertest.Click(".presets button[value=newer]"), handlertest.WaitVisible(".hidden-muted"),
+	// Selected rows together, by key, in the same dialog.
+	handlertest.Eval[bool](ctx, t, `window.stays = true`)
+	handlertest.Do(ctx, t, handlertest.WaitVisible("#select-all"),
+		handlertest.Click("#select-all"), handlertest.Press("m"), handlertest.WaitVisible("#dialog .presets"),
+		handlertest.Click("#dialog .presets button[value=newer]"), handlertest.WaitVisible(".hidden-muted"),
 		handlertest.WaitAbsent(row))
 	for _, id := range []crash.BucketID{b.ID, second.ID} {
 		if m := handlertest.ManualStatus(t, site, id).Muted; m == nil || !m.Until.Newer {
@@ -510,8 +512,13 @@ func TestMuteInBrowser(t *testing.T) {
 	handlertest.Do(ctx, t, handlertest.Click("#flash form button"), handlertest.WaitVisible(row))
 
 	// The same for the version with the fix.
-	handlertest.Do(ctx, t, handlertest.Click("#select-all"), handlertest.Press("f"), handlertest.WaitVisible("#fix-0"),
-		handlertest.Type("#fix-0", "99\r"), handlertest.WaitVisible("#flash form button"), handlertest.WaitVisible(row))
+	handlertest.Do(ctx, t, handlertest.Click("#select-all"), handlertest.Press("f"),
+		handlertest.WaitVisible("#dialog #fix-0"), handlertest.Type("#fix-0", "99\r"),
+		handlertest.WaitAbsent("#dialog[open]"), handlertest.WaitVisible("#flash form button"),
+		handlertest.WaitAbsent(".bulk:has(~ * :checked), .select input:checked"))
+	if !handlertest.Eval[bool](ctx, t, `window.stays === true`) {
+		t.Error("the list was reloaded, want it to stay")
+	}
 	for _, id := range []crash.BucketID{b.ID, second.ID} {
 		if m := handlertest.ManualStatus(t, site, id); !slices.ContainsFunc(m.Fixes,
 			func(f crash.ManualFix) bool { return f.Version == "99" }) {

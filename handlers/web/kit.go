@@ -391,6 +391,15 @@ func (s *Kit) RedirectWith(w http.ResponseWriter, r *http.Request, path string, 
 	return Redirect(w, r, path)
 }
 
+// Decided answers a form that decides: with a message for the page, which then shows its present state, or
+// with a redirect to a local path, whose page shows the message.
+func (s *Kit) Decided(w http.ResponseWriter, r *http.Request, path string, message layout.Flash) error {
+	if !WantsPart(r) {
+		return s.RedirectWith(w, r, path, message)
+	}
+	return s.Page(w, r, http.StatusOK, FlashNow(r, message))
+}
+
 // Done redirects to a local path, whose page says what was done.
 func (s *Kit) Done(w http.ResponseWriter, r *http.Request, path, text string) error {
 	return s.RedirectWith(w, r, path, layout.Flash{Kind: layout.FlashDone, Text: text})

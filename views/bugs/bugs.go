@@ -30,7 +30,7 @@ type BugsView struct {
 func (p BugsView) form(action string, bug int64) layout.PostFormArgs {
 	return layout.PostFormArgs{
 		ID: action + "-" + strconv.FormatInt(bug, 10), Action: p.Bucket.Path() + "/" + action, CSRFToken: p.CSRFToken,
-		Class: "inline", Part: true, Target: layout.StatusTarget, Swap: layout.Morph,
+		Class: "inline", Decides: true,
 	}
 }
 
@@ -91,19 +91,17 @@ type LinkPage struct {
 	Linked bool // the problem already has the bug
 
 	InDialog bool // part of a dialog
-	InList   bool // the dialog is on a page other than that of the problem
 }
 
 func (p LinkPage) path() string { return p.Bucket.ID.Path() + "/link" }
 
 func (p LinkPage) confirm() layout.PostFormArgs {
-	form := layout.PostFormArgs{ID: "confirm-link", Action: p.path(), CSRFToken: p.Shell.CSRFToken, Class: "closes-dialog",
-		Part: true, Target: layout.StatusTarget, Swap: layout.Morph}
-	if p.InList {
-		form.Target, form.Swap = "#dialog", "none"
-	}
-	return form
+	return layout.PostFormArgs{ID: "confirm-link", Action: p.path(), CSRFToken: p.Shell.CSRFToken, Decides: true,
+		Errors: "#" + linkTrouble}
 }
+
+// linkTrouble is the id of the element that shows why a bug was not linked.
+const linkTrouble = "link-trouble"
 
 func (b BugLookup) title() string {
 	if b.Found.Private {

@@ -1742,11 +1742,6 @@ const (
 // PathCreateChosen is the address of the page that confirms the creation of several bugs.
 const PathCreateChosen = "/problems/create"
 
-// CreateChosenURL returns the address of the confirmation for some problems.
-func CreateChosenURL(ids []crash.BucketID) string {
-	return PathCreateChosen + "?problems=" + JoinIDs(ids)
-}
-
 // ConfirmCreatePage lists the bugs that will be created for the selected problems.
 type ConfirmCreatePage struct {
 	Shell   layout.Shell
@@ -1805,7 +1800,7 @@ func ConfirmCreate(p ConfirmCreatePage) templ.Component {
 				var templ_7745c5c3_Var78 templ.SafeURL
 				templ_7745c5c3_Var78, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL(p.Back))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/review.templ`, Line: 356, Col: 52}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/review.templ`, Line: 351, Col: 52}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var78))
 				if templ_7745c5c3_Err != nil {
@@ -1840,7 +1835,7 @@ func ConfirmCreate(p ConfirmCreatePage) templ.Component {
 						var templ_7745c5c3_Var80 templ.SafeURL
 						templ_7745c5c3_Var80, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL(b.ID.Path()))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/review.templ`, Line: 362, Col: 60}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/review.templ`, Line: 357, Col: 60}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var80))
 						if templ_7745c5c3_Err != nil {
@@ -1853,7 +1848,7 @@ func ConfirmCreate(p ConfirmCreatePage) templ.Component {
 						var templ_7745c5c3_Var81 string
 						templ_7745c5c3_Var81, templ_7745c5c3_Err = templ.JoinStringErrs(layout.ProblemName(b))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/review.templ`, Line: 362, Col: 86}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/review.templ`, Line: 357, Col: 86}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var81))
 						if templ_7745c5c3_Err != nil {
@@ -1866,7 +1861,7 @@ func ConfirmCreate(p ConfirmCreatePage) templ.Component {
 						var templ_7745c5c3_Var82 string
 						templ_7745c5c3_Var82, templ_7745c5c3_Err = templ.JoinStringErrs(b.SourcePackage)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/review.templ`, Line: 363, Col: 27}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/review.templ`, Line: 358, Col: 27}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var82))
 						if templ_7745c5c3_Err != nil {
@@ -1879,7 +1874,7 @@ func ConfirmCreate(p ConfirmCreatePage) templ.Component {
 						var templ_7745c5c3_Var83 string
 						templ_7745c5c3_Var83, templ_7745c5c3_Err = templ.JoinStringErrs(crash.Count(b.Reports))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/review.templ`, Line: 364, Col: 46}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/review.templ`, Line: 359, Col: 46}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var83))
 						if templ_7745c5c3_Err != nil {
@@ -1920,7 +1915,7 @@ func ConfirmCreate(p ConfirmCreatePage) templ.Component {
 						var templ_7745c5c3_Var85 string
 						templ_7745c5c3_Var85, templ_7745c5c3_Err = templ.JoinStringErrs(b.ID.String())
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/review.templ`, Line: 370, Col: 61}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/review.templ`, Line: 365, Col: 61}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var85))
 						if templ_7745c5c3_Err != nil {
@@ -1946,7 +1941,7 @@ func ConfirmCreate(p ConfirmCreatePage) templ.Component {
 					var templ_7745c5c3_Var86 string
 					templ_7745c5c3_Var86, templ_7745c5c3_Err = templ.JoinStringErrs("Create " + crash.Counted(int64(len(p.File)), "bug", "bugs"))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/review.templ`, Line: 373, Col: 113}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/review.templ`, Line: 368, Col: 113}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var86))
 					if templ_7745c5c3_Err != nil {
@@ -1959,7 +1954,7 @@ func ConfirmCreate(p ConfirmCreatePage) templ.Component {
 					var templ_7745c5c3_Var87 templ.SafeURL
 					templ_7745c5c3_Var87, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL(p.Back))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/review.templ`, Line: 374, Col: 35}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/review.templ`, Line: 369, Col: 35}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var87))
 					if templ_7745c5c3_Err != nil {
@@ -1993,7 +1988,7 @@ func ConfirmCreate(p ConfirmCreatePage) templ.Component {
 					var templ_7745c5c3_Var88 templ.SafeURL
 					templ_7745c5c3_Var88, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL(row.Bucket.ID.Path()))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/review.templ`, Line: 382, Col: 51}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/review.templ`, Line: 377, Col: 51}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var88))
 					if templ_7745c5c3_Err != nil {
@@ -2006,7 +2001,7 @@ func ConfirmCreate(p ConfirmCreatePage) templ.Component {
 					var templ_7745c5c3_Var89 string
 					templ_7745c5c3_Var89, templ_7745c5c3_Err = templ.JoinStringErrs(layout.ProblemName(row.Bucket))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/review.templ`, Line: 382, Col: 86}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/review.templ`, Line: 377, Col: 86}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var89))
 					if templ_7745c5c3_Err != nil {
@@ -2020,7 +2015,7 @@ func ConfirmCreate(p ConfirmCreatePage) templ.Component {
 						var templ_7745c5c3_Var90 string
 						templ_7745c5c3_Var90, templ_7745c5c3_Err = templ.JoinStringErrs("has bug " + strconv.FormatInt(row.Bucket.Bug.Number, 10))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/review.templ`, Line: 385, Col: 67}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/review.templ`, Line: 380, Col: 67}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var90))
 						if templ_7745c5c3_Err != nil {
@@ -2030,7 +2025,7 @@ func ConfirmCreate(p ConfirmCreatePage) templ.Component {
 						var templ_7745c5c3_Var91 string
 						templ_7745c5c3_Var91, templ_7745c5c3_Err = templ.JoinStringErrs(row.Reason)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/review.templ`, Line: 387, Col: 20}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/review.templ`, Line: 382, Col: 20}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var91))
 						if templ_7745c5c3_Err != nil {

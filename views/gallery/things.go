@@ -223,20 +223,19 @@ func assigned() problemsview.ProblemPage {
 	return page
 }
 
-// refusedAssignee returns a problem after a mistake in both forms.
-func refusedAssignee() problemsview.ProblemPage {
+// refusedTag returns a problem after a mistake in a tag.
+func refusedTag() problemsview.ProblemPage {
 	page := problem(admin)
-	page.People.Assigned.Name, page.People.Typed = "vera", "ver"
-	page.People.Problem = `There is no account named "ver". For a person or team at the tracker, write ~ver.`
+	page.People.Assigned.Name = "vera"
 	page.People.TypedTag, page.People.TagProblem = "two words", `"two words" is not a tag.`
 	page.People.Tags = []crash.ProblemTag{{Tag: "sru"}}
 	return page
 }
 
-func assignChosen() problemsview.AssignChosenPage {
-	return problemsview.AssignChosenPage{Shell: shell("Assign problems", admin), Tracker: "Launchpad",
-		Problems: bucket(0).ID.String(),
-		Rows: []problemsview.AssignChosenRow{
+func assign() problemsview.AssignPage {
+	return problemsview.AssignPage{Shell: shell("Assign 3 problems", admin), Tracker: "Launchpad", Typed: "ver",
+		Problem: `There is no account named "ver". For a person or team at the tracker, write ~ver.`, Back: "/",
+		Rows: []problemsview.AssignRow{
 			{Bucket: bucket(0), Assigned: crash.Assigned{Name: "ada"}},
 			{Bucket: bucket(1), Assigned: crash.Assigned{Name: "~desktop-packages", Bug: 2101233}},
 			{Bucket: bucket(2)},
@@ -351,7 +350,7 @@ func triageForms() []specimen {
 	chosen := func(p *problemsview.TriageForm) {
 		other := bucket(1)
 		other.SourcePackage, other.Package = "quillpad", "quillpad"
-		p.Buckets, p.Chosen = append(p.Buckets, other), true
+		p.Buckets = append(p.Buckets, other)
 	}
 	muted := crash.Mark{ID: 1, Kind: crash.MarkMuted, Person: "grace", Reason: "waits for upstream",
 		At: now.AddDate(0, 0, -3), Until: crash.MuteUntil{Machines: 50, Days: 7}}

@@ -206,7 +206,7 @@ var keyTable = [][2]string{
 	{"c", "Review the bug of the row, or of this problem"},
 	{"Shift+C", "Create that bug"},
 	{"l", "Link a bug to the row and the selected rows, or to this problem"},
-	{"a", "Assign the row and the selected rows, or this problem"},
+	{"a", "Assign the selected rows, the row or this problem"},
 	{"m", "Mute the row, the selected rows, or this problem"},
 	{"w", "Won’t fix the row, the selected rows, or this problem"},
 	{"f", "Mark the row, the selected rows, or this problem as fixed in a version"},

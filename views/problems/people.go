@@ -18,11 +18,6 @@ const (
 	PathUnassignChosen = "/problems/unassign"
 )
 
-// AssignChosenURL returns the address of the page that assigns problems.
-func AssignChosenURL(ids []crash.BucketID) string {
-	return PathAssignChosen + "?problems=" + bugs.JoinIDs(ids)
-}
-
 // peopleID is the id of the part that PeoplePart renders.
 const peopleID = "people"
 
@@ -40,13 +35,18 @@ type PeopleView struct {
 	CSRFToken string
 	Now       time.Time
 
-	Typed, Problem       string // refused name of an assignee, and why
 	TypedTag, TagProblem string // refused tag, and why
 }
 
 func (v PeopleView) mayChange() bool { return v.Person.MayTriage(v.Source) }
 
 func (v PeopleView) mine() bool { return v.Assigned.Name != "" && v.Assigned.Name == v.Person.Name }
+
+// assignMe is the form that assigns the problem to the person.
+func (v PeopleView) assignMe() layout.PostFormArgs {
+	return layout.PostFormArgs{ID: "assign-me", Action: v.Bucket.Path() + "/assign", CSRFToken: v.CSRFToken,
+		Class: "inline", Decides: true}
+}
 
 func (v PeopleView) form(id, action string) layout.PostFormArgs {
 	return layout.PostFormArgs{ID: id, Action: v.Bucket.Path() + action, CSRFToken: v.CSRFToken, Class: "inline",
@@ -73,24 +73,47 @@ func shownTags(p *index.People) (shown []string, more string) {
 	return shown, more
 }
 
-// AssignChosenPage holds the form that assigns several problems.
-type AssignChosenPage struct {
+// AssignPage holds the form that assigns problems.
+type AssignPage struct {
 	Shell    layout.Shell
-	Problems string // the selected problems, as in addresses
-	Rows     []AssignChosenRow
+	Rows     []AssignRow
 	Typed    string
 	Problem  string // what is wrong with Typed
 	Tracker  string
+	Back     string // page to return to
+	InDialog bool   // part of a dialog
 }
 
-// AssignChosenRow is one selected problem.
-type AssignChosenRow struct {
+// AssignRow is one of the problems.
+type AssignRow struct {
 	Bucket   crash.Bucket
 	Assigned crash.Assigned
 }
 
-func (p AssignChosenPage) heading() string {
+// Heading returns the title of the page.
+func (p AssignPage) Heading() string {
+	if len(p.Rows) == 1 {
+		return "Assign this problem"
+	}
 	return "Assign " + crash.Counted(int64(len(p.Rows)), "problem", "problems")
+}
+
+const assignFormID = "assign-form"
+
+func (p AssignPage) form() layout.PostFormArgs {
+	form := layout.PostFormArgs{ID: "assign", Action: PathAssignChosen, CSRFToken: p.Shell.CSRFToken, Class: "decide"}
+	if p.InDialog {
+		form.Decides, form.Failed = true, "#"+assignFormID
+	}
+	return form
+}
+
+func (p AssignPage) problems() string {
+	ids := make([]crash.BucketID, len(p.Rows))
+	for i, row := range p.Rows {
+		ids[i] = row.Bucket.ID
+	}
+	return bugs.JoinIDs(ids)
 }
 
 // NotesView holds the notes about a problem, for its page.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/views/bugs"
 	"mishap/views/layout"
 )
 
@@ -19,11 +18,6 @@ const PathUndoTriage = "/problems/triage/undo"
 // TriagePaths are the last parts of the addresses of the forms that change the manual status, by kind.
 var TriagePaths = map[crash.MarkKind]string{crash.MarkMuted: "mute", crash.MarkWontFix: "wontfix",
 	crash.MarkFixed: "fixed", crash.MarkEmbargo: "embargo", crash.MarkHold: "hold"}
-
-// TriageURL returns the address of the page that changes the manual status of problems.
-func TriageURL(kind crash.MarkKind, ids []crash.BucketID) string {
-	return "/problems/" + TriagePaths[kind] + "?problems=" + bugs.JoinIDs(ids)
-}
 
 // triagePath returns the address of the page that changes the manual status of one problem.
 func triagePath(kind crash.MarkKind, id crash.BucketID) string {
@@ -55,7 +49,7 @@ type ManualView struct {
 func (v ManualView) undo(t crash.Mark, release crash.Release) layout.PostFormArgs {
 	return layout.PostFormArgs{ID: "undo-triage-" + strconv.FormatInt(t.ID, 10) +
 		strings.ReplaceAll(string(release), " ", "-"), Action: PathUndoTriage, CSRFToken: v.CSRFToken,
-		Class: "inline", Part: true, Target: layout.StatusTarget, Swap: layout.Morph}
+		Class: "inline", Decides: true}
 }
 
 func (v ManualView) muteAction() string {
@@ -70,19 +64,17 @@ type TriageForm struct {
 	Shell     layout.Shell
 	Kind      crash.MarkKind
 	Buckets   []crash.Bucket
-	Chosen    bool        // selected rows of a list
 	Replaces  *crash.Mark // the mute that a new one replaces, or the embargo or hold to be lifted; nil: none
 	Regressed bool        // the problem is a regression already
 	Values    TriageValues
 	Releases  []crash.Release // for the version of a mute
 	Problem   string          // what is wrong with the values; empty: nothing
 	Confirm   string          // versions with the fix of which Problem says that they were seen; empty: none
-	Back      string          // address of the list, for several problems
+	Back      string          // address of the page to return to
 	Blind     bool            // the person will not see the problem while it is embargoed
 	Tracker   string          // for an embargo
 
 	InDialog bool // part of a dialog
-	InList   bool // the dialog is on a page other than that of the problem
 }
 
 // TriageValues holds the fields of the form as typed.
@@ -126,13 +118,15 @@ var kindTexts = map[crash.MarkKind]struct {
 		lift: "Expired reports, private fields and core dumps are deleted within a day."},
 }
 
+func (p TriageForm) several() bool { return len(p.Buckets) > 1 }
+
 func (p TriageForm) lifts() bool { return p.Kind.Restricts() && p.Replaces != nil }
 
 // Heading returns the title of the page.
 func (p TriageForm) Heading() string {
 	texts := kindTexts[p.Kind]
 	switch {
-	case p.Chosen:
+	case p.several():
 		return texts.verb + " " + crash.Counted(int64(len(p.Buckets)), "problem", "problems") + texts.many
 	case p.lifts():
 		return "Lift the " + string(p.Kind) + " of this problem"
@@ -180,19 +174,13 @@ func (p TriageForm) ids() []crash.BucketID {
 const triageFormID = "triage-form"
 
 func (p TriageForm) form() layout.PostFormArgs {
-	form := layout.PostFormArgs{ID: "triage", CSRFToken: p.Shell.CSRFToken, Class: "triage-fields"}
-	if p.Chosen {
+	form := layout.PostFormArgs{ID: "triage", CSRFToken: p.Shell.CSRFToken, Class: "triage-fields",
+		Action: triagePath(p.Kind, p.Buckets[0].ID)}
+	if p.several() {
 		form.Action = "/problems/" + TriagePaths[p.Kind]
-		return form
 	}
-	form.Action = triagePath(p.Kind, p.Buckets[0].ID)
-	if !p.InDialog {
-		return form
-	}
-	form.Class += " closes-dialog"
-	form.InPlace, form.Target, form.Swap, form.Failed = true, layout.StatusTarget, layout.Morph, "#"+triageFormID
-	if p.InList {
-		form.Target, form.Swap = "#dialog", "none"
+	if p.InDialog {
+		form.Decides, form.Failed = true, "#"+triageFormID
 	}
 	return form
 }

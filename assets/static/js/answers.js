@@ -55,7 +55,7 @@
     },
 
     htmx_after_swap(element, { ctx }) {
-      const main = ctx.select === "#main" && document.getElementById("main");
+      const main = ctx.select === "#main" && !ctx.refreshes && document.getElementById("main");
       if (main && !main.contains(document.activeElement)) {
         (main.querySelector("[aria-invalid=true]") ?? main).focus();
       }

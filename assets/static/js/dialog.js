@@ -108,12 +108,4 @@
       open(event.detail, event.target instanceof Element ? event.target : document.activeElement);
     }
   });
-
-  htmx.registerExtension("dialog", {
-    htmx_after_swap(element, { ctx }) {
-      if (ctx?.sourceElement?.matches?.("#dialog form.closes-dialog") && ctx.response?.status < 300) {
-        dialog.close();
-      }
-    },
-  });
 })();

@@ -6,7 +6,34 @@
   "use strict";
 
   const rows = () => [...document.querySelectorAll("table.problems tbody tr:not(.group), table.rows tbody tr")];
+  const linkOf = (row) => row.querySelector("td.problem a.title") ?? row.querySelector("a[href]");
   let current = null;
+  let place = 0; // of the current row, in case it goes
+
+  // setCurrent makes a row the current one, and remembers its problem for the next page of this tab.
+  function setCurrent(row) {
+    current?.classList.remove("current");
+    current = row;
+    row.classList.add("current");
+    place = rows().indexOf(row);
+    sessionStorage.setItem("current", linkOf(row)?.pathname ?? "");
+  }
+
+  // recall returns to the row of the last problem after the page was loaded or changed. If the row has gone, the one in
+  // its place becomes the current one.
+  function recall() {
+    const all = rows();
+    const last = sessionStorage.getItem("current");
+    const row = all.find((one) => last && linkOf(one)?.pathname === last) ?? (current ? all[Math.min(place, all.length - 1)] : null);
+    if (!row || (row === current && row.classList.contains("current"))) {
+      return;
+    }
+    const used = current !== null;
+    setCurrent(row);
+    if (used && (document.activeElement === document.body || !document.activeElement?.isConnected)) {
+      linkOf(row)?.focus({ preventScroll: true });
+    }
+  }
 
   function typing(target) {
     return target instanceof Element && target.closest("input:not([type=checkbox]):not([type=radio]), select, textarea, [contenteditable]") !== null;
@@ -21,11 +48,8 @@
     }
     const at = current?.isConnected ? all.indexOf(current) : -1;
     const to = at < 0 ? (step > 0 ? 0 : all.length - 1) : Math.min(Math.max(at + step, 0), all.length - 1);
-    current?.classList.remove("current");
-    current = all[to];
-    current.classList.add("current");
-    const link = current.querySelector("td.problem a.title") ?? current.querySelector("a[href]");
-    link?.focus({ preventScroll: true });
+    setCurrent(all[to]);
+    linkOf(current)?.focus({ preventScroll: true });
     current.scrollIntoView({ block: "nearest" });
     return true;
   }
@@ -52,20 +76,6 @@
     return true;
   }
 
-  // pressBulk presses a button of the bar of selected rows, for the current row and the selected ones.
-  function pressBulk(value) {
-    const box = current?.isConnected ? current.querySelector("td.select input[type=checkbox]") : null;
-    const button = document.querySelector(`#bulk button[value=${value}]`);
-    if (!button) {
-      return false;
-    }
-    if (box) {
-      box.checked = true;
-    }
-    button.click();
-    return true;
-  }
-
   // unfold opens a form of the page (see data-focus in look.js), with the cursor in its field.
   function unfold(selector) {
     const form = document.querySelector(selector);
@@ -77,26 +87,22 @@
     return form !== null;
   }
 
-  // triage opens the form that changes the manual status of the problem of the current row, else of the page.
-  function triage(what) {
-    const link = document.querySelector(`#manual a[href$='/${what}']`);
-    const title = current?.isConnected ? current.querySelector("td.problem a.title") : null;
-    const path = link?.getAttribute("href") ?? (document.getElementById("bulk") && title ? `${title.pathname}/${what}` : "");
-    if (path === "") {
-      return false;
-    }
-    (link ?? title).dispatchEvent(new CustomEvent("mishap:dialog", { bubbles: true, detail: path }));
-    return true;
-  }
-
-  // decide sets a manual status of the selected rows, or else of the current one.
+  // decide opens the form of a decision: about the selected rows, else the current row, else the problem of the page.
   function decide(what) {
     const button = document.querySelector(`#bulk button[value=${what}]`);
     if (button && document.querySelector("td.select input:checked")) {
       button.click();
       return true;
     }
-    return triage(what);
+    const title = current?.isConnected ? current.querySelector("td.problem a.title") : null;
+    const mayDecide = document.querySelector("main[data-triages]") !== null;
+    const opener = title ?? document.querySelector(`main a[data-dialog][href$='/${what}']`);
+    const path = title && mayDecide ? `${title.pathname}/${what}` : opener?.getAttribute("href");
+    if (!path || (title && !mayDecide)) {
+      return false;
+    }
+    opener.dispatchEvent(new CustomEvent("mishap:dialog", { bubbles: true, detail: path }));
+    return true;
   }
 
   const keys = {
@@ -111,8 +117,8 @@
     o: () => press("a[data-open], td.problem a.title, a[href^='/problem/'], a[href^='/oops/']"),
     c: () => review() || press("a.review-link:not([hidden])"),
     "Shift+C": () => press("form.create-bug button, button[form=create-bug]"),
-    l: () => press("a[href$='/link']") || pressBulk("link"),
-    a: () => unfold("#assign") || pressBulk("assign"),
+    l: () => decide("link"),
+    a: () => decide("assign"),
     m: () => decide("mute"),
     w: () => decide("wontfix"),
     f: () => decide("fixed"),
@@ -145,4 +151,11 @@
       event.preventDefault();
     }
   });
+
+  const problem = location.pathname.match(/^\/problem\/[0-9a-f]{40}$/);
+  if (problem) {
+    sessionStorage.setItem("current", problem[0]);
+  }
+  recall();
+  document.addEventListener("htmx:after:swap", recall);
 })();

@@ -58,13 +58,14 @@
   function openMenu(button) {
     const menu = document.getElementById("row-menu");
     const row = button.closest("tr");
-    const [review, link, pkg, mute] = menu.querySelectorAll("a");
+    const [review, pkg] = menu.querySelectorAll("a:not([data-decision])");
     const problem = new URL(row.querySelector("a.title").href).pathname;
     const program = row.querySelector("a.package") ?? row.querySelector("a.title b");
     review.hidden = !button.pathname.endsWith("/review") || row.querySelector(".bug-link") !== null;
     review.href = button.getAttribute("href");
-    link.href = `${problem}/link`;
-    mute.href = `${problem}/mute`;
+    for (const link of menu.querySelectorAll("a[data-decision]")) {
+      link.href = `${problem}/${link.dataset.decision}`;
+    }
     menu.querySelector("[name=problems]").value = problem.slice(problem.lastIndexOf("/") + 1);
     pkg.href = `/package/${encodeURIComponent(program.textContent)}`;
     pkg.textContent = `Package ${program.textContent}`;
@@ -74,7 +75,7 @@
     const size = menu.getBoundingClientRect();
     menu.style.left = `${Math.max(8, Math.min(at.right - size.width, innerWidth - size.width - 8))}px`;
     menu.style.top = `${at.bottom + size.height + 8 > innerHeight ? at.top - size.height - 4 : at.bottom + 4}px`;
-    (review.hidden ? link : review).focus();
+    menu.querySelector("a:not([hidden])").focus();
   }
 
   document.addEventListener("submit", (event) => event.target.closest("#row-menu")?.hidePopover());
@@ -90,6 +91,17 @@
       count();
     }
     if (event.ctrlKey || event.metaKey || event.shiftKey) {
+      return;
+    }
+    const decision = target.closest("#bulk button[data-decision]");
+    if (decision) {
+      const chosen = boxes().filter((one) => one.checked).map((one) => one.value);
+      if (chosen.length > 0) {
+        event.preventDefault();
+        decision.dispatchEvent(new CustomEvent("mishap:dialog", {
+          bubbles: true, detail: `/problems/${decision.value}?problems=${chosen.join(".")}`,
+        }));
+      }
       return;
     }
     const button = target.closest("a.row-menu");
