@@ -258,7 +258,7 @@ func (s *Server) routes() (http.Handler, error) {
 		admin.Post(layout.PathRegroup+"/stop", do(s.admin.StopRegroup))
 		admin.Get(layout.PathSymbols, do(s.admin.ShowSymbols))
 		admin.Get(layout.PathSymbols+".{format}", do(export.File(s.admin.ExportSymbols)))
-		admin.Get(layout.PathEndpoints, do(s.events.ListEndpoints))
+		admin.Get(layout.PathEndpoints, moved(layout.PathRules, "#endpoints"))
 		admin.Post(layout.PathEndpoints, do(s.events.AddEndpoint))
 		admin.Get(layout.PathEndpoints+"/new", do(s.events.NewEndpoint))
 		admin.Post(layout.PathEndpoints+"/stop", do(s.events.StopNotifications))

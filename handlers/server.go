@@ -102,6 +102,7 @@ func New(d Deps) (*Server, error) {
 		people: people.New(kit, people.Deps{Store: d.Store, People: d.People, Filer: d.Filer, Tracker: d.Tracker}),
 		events: events.New(kit, panel, exporter, events.Deps{
 			Store: d.Store, Events: d.Events, People: d.People, Filer: d.Filer, Mailer: d.Mailer, Sender: d.Sender,
+			Checks: checks,
 		}),
 		tokens: d.People,
 	}

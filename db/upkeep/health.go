@@ -91,7 +91,7 @@ func Judge(v Facts) []crash.HealthCheck {
 		found("sign-in", "Signing in", v.SignInsRefused >= SignInLimit, crash.Counted(v.SignInsRefused, "sign-in", "sign-ins")+
 			" failed in the past day.", "look at their addresses", "/admin/audit?action="+audit.SignInRefused),
 		found("rules", "Rules", v.RulesFailing > 0, "An action of "+crash.Counted(v.RulesFailing, "rule", "rules")+" failed.",
-			"correct the rule", "/admin/rules"),
+			"correct the rule", "/admin/rules#rules"),
 		found("endpoints", "Endpoints", v.EndpointsFailing > 0, "Deliveries to "+crash.Counted(v.EndpointsFailing, "endpoint",
 			"endpoints")+" fail.", "look at the last answer", "/admin/rules#endpoints"),
 		found("notifications", "Notifications", v.Stopped, "All notifications are stopped.", "resume them when the emergency is over",
@@ -197,7 +197,7 @@ func judgeSymbols(v Facts) crash.HealthCheck {
 }
 
 func judgeMail(v Facts) crash.HealthCheck {
-	c := crash.HealthCheck{ID: "mail", Name: "Mail", Link: "/admin/mail"}
+	c := crash.HealthCheck{ID: "mail", Name: "Mail", Link: "/admin/mail?state=waiting"}
 	if v.MailsWaiting > 0 {
 		c.Detail = crash.Counted(v.MailsWaiting, "mail waits", "mails wait") + "."
 	}
@@ -207,7 +207,7 @@ func judgeMail(v Facts) crash.HealthCheck {
 	case v.MailWaiting >= MailLimit:
 		c.Problem = fmt.Sprintf("The mail relay does not accept %s, the oldest one for %s.",
 			crash.Counted(v.MailsRetried, "mail", "mails"), minutes(v.MailWaiting))
-		c.Remedy = "run mishap doctor, which asks the relay; its answers are on the page of mails"
+		c.Remedy = "run mishap doctor, which asks the relay; the mail log has its answers"
 	}
 	return c
 }

@@ -18,26 +18,12 @@ import (
 	"mishap/views/layout"
 )
 
-// ListEndpoints shows all endpoints.
-func (s *Pages) ListEndpoints(w http.ResponseWriter, r *http.Request) error {
-	page := view.EndpointsPage{}
-	var err error
-	if page.Stop, err = s.Events.StopState(r.Context()); err != nil {
-		return err
-	}
-	if page.Endpoints, err = s.Events.Endpoints(r.Context()); err != nil {
-		return err
-	}
-	page.Shell = s.web.Shell(r, "Notifications")
-	return s.web.Page(w, r, http.StatusOK, view.Endpoints(page))
-}
-
 // StopNotifications stops all notifications.
 func (s *Pages) StopNotifications(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Events.Stop(r.Context(), web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	return s.web.Done(w, r, layout.PathEndpoints, "All notifications are stopped.")
+	return s.web.Done(w, r, layout.PathRules, "All notifications are stopped.")
 }
 
 // ResumeNotifications ends a stop.
@@ -45,7 +31,7 @@ func (s *Pages) ResumeNotifications(w http.ResponseWriter, r *http.Request) erro
 	if err := s.Events.Resume(r.Context(), web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	return s.web.Done(w, r, layout.PathEndpoints, "Notifications are sent again.")
+	return s.web.Done(w, r, layout.PathRules, "Notifications are sent again.")
 }
 
 // TestEndpoint sends a test to an endpoint and shows the answer.
@@ -115,7 +101,7 @@ func (s *Pages) DeleteEndpoint(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Events.DeleteEndpoint(r.Context(), e.ID, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	return s.web.Done(w, r, layout.PathEndpoints, "“"+e.Name+"” was deleted.")
+	return s.web.Done(w, r, layout.PathRules+"#endpoints", "“"+e.Name+"” was deleted.")
 }
 
 // The limits of new endpoints, in requests per minute. People read chats.

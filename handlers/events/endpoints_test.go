@@ -106,8 +106,9 @@ func TestWebhookPages(t *testing.T) {
 	t.Parallel()
 	site, worker, c := newEndpointSite(t)
 	h := newWebhookReceiver(t)
-	c.Get(layout.PathEndpoints).WantText(".admin-nav [aria-current]", "Notifications").WantText(".empty",
-		"There is no endpoint yet")
+	c.Get(layout.PathEndpoints).WantRedirect(http.StatusMovedPermanently, layout.PathRules+"#endpoints")
+	c.Get(layout.PathRules).WantText(".admin-nav [aria-current]", "Rules and notifications").WantText("main",
+		"No chat and no other program gets notifications.")
 	c.Get(layout.PathEndpoints + "/new?kind=pigeon").Want(http.StatusBadRequest)
 	c.Get(layout.PathEndpoints+"/new?kind=webhook").WantText("h1", "Webhook").WantText("select", "ada-admin")
 	form := url.Values{"kind": {"webhook"}, "name": {"ops <b>"}, "address": {h.URL + "/hook?key=s3cret"},
@@ -128,7 +129,7 @@ func TestWebhookPages(t *testing.T) {
 	path := view.EndpointPath(1, "")
 	shown := c.Get(path).Want(http.StatusOK).WantNone("#secret-shown").WantText(".endpoint-facts", h.URL).
 		WantText(".empty", "Nothing has been delivered yet")
-	for _, body := range []string{shown.Body, c.Get(layout.PathEndpoints).Body} {
+	for _, body := range []string{shown.Body, c.Get(layout.PathRules).Body} {
 		if strings.Contains(body, "s3cret") || strings.Contains(body, secret) {
 			t.Error("a page shows a secret")
 		}
@@ -149,7 +150,7 @@ func TestWebhookPages(t *testing.T) {
 	// A delivery fails, and is sent again.
 	publishTo(t, site, "1", 1)
 	deliverAll(t, worker)
-	c.Get(layout.PathEndpoints).WantText(".endpoints tbody", "failing").WantText(".endpoints tbody", "418")
+	c.Get(layout.PathRules).WantText(".endpoints tbody", "failing").WantText(".endpoints tbody", "418")
 	list := c.Get(path).WantText(".endpoint-facts", "1 attempt since the last success").
 		WantText(".deliveries tbody", "waiting").WantText(".deliveries tbody", "zsh <crashed> 1")
 	delivery := list.Attr(".deliveries tbody a", "href")
@@ -200,8 +201,8 @@ func TestWebhookPages(t *testing.T) {
 	c.Post(delivery+"/again", nil).Want(http.StatusConflict)
 	c.Post(path+"/disable", nil).Want(http.StatusNotFound)
 	c.Post(path+"/enable", nil).WantRedirect(http.StatusSeeOther, path)
-	c.Post(path+"/delete", nil).WantRedirect(http.StatusSeeOther, layout.PathEndpoints)
-	c.Get(layout.PathEndpoints).WantText(".flash-done", "“ops 2” was deleted").WantText(".empty", "no endpoint")
+	c.Post(path+"/delete", nil).WantRedirect(http.StatusSeeOther, layout.PathRules+"#endpoints")
+	c.Get(layout.PathRules).WantText(".flash-done", "“ops 2” was deleted").WantNone(".endpoints")
 	c.Get(path).Want(http.StatusNotFound)
 	checkEndpointAudit(t, site, h.URL)
 }
@@ -278,8 +279,8 @@ func TestStopPages(t *testing.T) {
 	form := url.Values{"kind": {"slack"}, "name": {"chat"}, "address": {h.URL}, "per_minute": {"20"}, "owner": {"0"}}
 	path := view.EndpointPath(1, "")
 	c.Post(layout.PathEndpoints, form).WantRedirect(http.StatusSeeOther, path)
-	c.Post(layout.PathEndpoints+"/stop", nil).WantRedirect(http.StatusSeeOther, layout.PathEndpoints)
-	for _, page := range []string{layout.PathEndpoints, path} {
+	c.Post(layout.PathEndpoints+"/stop", nil).WantRedirect(http.StatusSeeOther, layout.PathRules)
+	for _, page := range []string{layout.PathRules, path} {
 		c.Get(page).WantText(".notifications-stopped", "All notifications are stopped.").
 			WantText(".notifications-stopped", "Stopped by ada-admin").WantNone("#stop-notifications")
 	}
@@ -290,8 +291,8 @@ func TestStopPages(t *testing.T) {
 	if n, _, _ := h.last(); n != 0 {
 		t.Errorf("got %d requests while stopped, want none", n)
 	}
-	c.Post(layout.PathEndpoints+"/resume", nil).WantRedirect(http.StatusSeeOther, layout.PathEndpoints)
-	c.Get(layout.PathEndpoints).WantNone(".notifications-stopped").WantText(".flash-done", "are sent again")
+	c.Post(layout.PathEndpoints+"/resume", nil).WantRedirect(http.StatusSeeOther, layout.PathRules)
+	c.Get(layout.PathRules).WantNone(".notifications-stopped").WantText(".flash-done", "are sent again")
 	deliverAll(t, worker)
 	if n, _, _ := h.last(); n != 1 {
 		t.Errorf("got %d requests, want the one that waited", n)

@@ -34,6 +34,8 @@ type Deps struct {
 	Filer  *tracker.Filer
 	Mailer *mail.Mailer
 	Sender *webhook.Client // tests endpoints
+	// Checks checks whether the site works.
+	Checks func(context.Context) []crash.HealthCheck
 }
 
 // Pages serves everything about notifications.

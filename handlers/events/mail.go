@@ -202,14 +202,7 @@ const adminMails = 50
 
 // ShowMails shows what became of all mail. The query contains the state and the page.
 func (s *Pages) ShowMails(w http.ResponseWriter, r *http.Request) error {
-	settings, err := s.Events.MailSettings(r.Context(), web.CurrentUser(r).ID)
-	if err != nil {
-		return err
-	}
-	return s.sendMails(w, r, http.StatusOK, view.MailAdminPage{Address: settings.Address})
-}
-
-func (s *Pages) sendMails(w http.ResponseWriter, r *http.Request, status int, p view.MailAdminPage) error {
+	var p view.MailAdminPage
 	p.State = crash.MailState(r.URL.Query().Get("state"))
 	if p.State != "" && !slices.Contains(crash.MailStates, p.State) {
 		return crash.Errorf(crash.Invalid, "unknown_state", "%q is not a state of mails.", p.State)
@@ -229,10 +222,8 @@ func (s *Pages) sendMails(w http.ResponseWriter, r *http.Request, status int, p 
 	if err != nil {
 		return err
 	}
-	p.States, p.LastSuccess = totals.States, totals.LastSuccess
-	p.On, p.From = s.Mailer.Enabled(), s.Mailer.From()
-	p.Shell = s.web.Shell(r, "Mail")
-	return s.web.Page(w, r, status, view.MailAdmin(p))
+	p.States, p.Shell = totals.States, s.web.Shell(r, "Mail log")
+	return s.web.Page(w, r, http.StatusOK, view.MailAdmin(p))
 }
 
 // TestRelay sends a test mail to an address that the administrator typed, and shows the relay's
@@ -241,11 +232,11 @@ func (s *Pages) TestRelay(w http.ResponseWriter, r *http.Request) error {
 	typed := r.PostFormValue("address")
 	address, err := mail.ParseAddress(typed)
 	if err != nil {
-		return s.sendMails(w, r, http.StatusUnprocessableEntity, view.MailAdminPage{
+		return s.sendRules(w, r, http.StatusUnprocessableEntity, view.MailSummary{
 			Address: crash.Truncate(typed, 254), Problem: web.AnswerTo(r, err).Message,
 		})
 	}
-	return s.test(w, r, address, layout.PathMailAdmin)
+	return s.test(w, r, address, layout.PathRules+"#mail")
 }
 
 // RetryMail sends a mail again that has failed for good.

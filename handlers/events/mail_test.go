@@ -167,7 +167,7 @@ func TestUnsubscribe(t *testing.T) {
 // TestMailAdmin checks the administrators' page: a test, a failure, and sending it again.
 func TestMailAdmin(t *testing.T) {
 	t.Parallel()
-	handlertest.New(t, handlertest.Options{}).As(t, crash.RoleAdmin).Get("/admin/mail").Want(http.StatusOK).WantText(
+	handlertest.New(t, handlertest.Options{}).As(t, crash.RoleAdmin).Get("/admin/rules").Want(http.StatusOK).WantText(
 		".prose", "This site sends no mail")
 	server := mailtest.New(t)
 	site := handlertest.New(t, handlertest.Options{SMTPURL: server.URL})
@@ -180,8 +180,11 @@ func TestMailAdmin(t *testing.T) {
 	checktest.NoError(t, site.Mailer.Round(t.Context()))
 	page := root.Get("/admin/mail?state=failed").WantText(".mails", "550 5.1.1 No such mailbox").WantText(
 		".filing-states [aria-current]", "failed")
-	root.Post("/admin/mail/test", url.Values{"address": {"postmaster@example.org"}}).Want(http.StatusSeeOther)
-	root.Get("/admin/mail").WantText(".flash-error", "The relay did not accept the test mail: ")
+	root.Post("/admin/mail/test", url.Values{"address": {"post master"}}).Want(http.StatusUnprocessableEntity).
+		WantText("#test-problem", "address")
+	root.Post("/admin/mail/test", url.Values{"address": {"postmaster@example.org"}}).
+		WantRedirect(http.StatusSeeOther, "/admin/rules#mail")
+	root.Get("/admin/rules").WantText(".flash-error", "The relay did not accept the test mail: ")
 	server.OnRcpt(nil)
 	root.Post(page.Attr(".mails form", "action"), nil).Want(http.StatusSeeOther)
 	checktest.NoError(t, site.Mailer.Round(t.Context()))

@@ -21,21 +21,43 @@ import (
 	problemsview "mishap/views/problems"
 )
 
-// ListRules shows all rules.
+// ListRules shows the rules, the endpoints, and whether mail is sent.
 func (s *Pages) ListRules(w http.ResponseWriter, r *http.Request) error {
-	all, err := s.Events.Rules(r.Context())
+	settings, err := s.Events.MailSettings(r.Context(), web.CurrentUser(r).ID)
 	if err != nil {
 		return err
 	}
-	activity, err := s.Events.Activity(r.Context())
+	return s.sendRules(w, r, http.StatusOK, view.MailSummary{Address: settings.Address})
+}
+
+func (s *Pages) sendRules(w http.ResponseWriter, r *http.Request, status int, mail view.MailSummary) error {
+	ctx := r.Context()
+	all, err := s.Events.Rules(ctx)
 	if err != nil {
 		return err
 	}
-	page := view.RulesPage{Shell: s.web.Shell(r, "Rules")}
+	activity, err := s.Events.Activity(ctx)
+	if err != nil {
+		return err
+	}
+	totals, err := s.Events.MailTotals(ctx)
+	if err != nil {
+		return err
+	}
+	mail.On, mail.From, mail.LastSuccess = s.Mailer.Enabled(), s.Mailer.From(), totals.LastSuccess
+	mail.States = totals.States
+	page := view.RulesPage{Mail: mail}
+	if page.Stop, err = s.Events.StopState(ctx); err != nil {
+		return err
+	}
+	if page.Endpoints, err = s.Events.Endpoints(ctx); err != nil {
+		return err
+	}
+	page.Shell, page.Checks = s.web.Shell(r, "Rules and notifications"), s.Checks(ctx)
 	for _, rule := range all {
 		page.Rules = append(page.Rules, s.row(page.Shell, rule, activity))
 	}
-	return s.web.Page(w, r, http.StatusOK, view.Rules(page))
+	return s.web.Page(w, r, status, view.Rules(page))
 }
 
 func (s *Pages) row(shell layout.Shell, rule rules.Rule, activity map[int64]rules.Activity) view.RuleRow {
@@ -218,7 +240,7 @@ func (s *Pages) saveRule(w http.ResponseWriter, r *http.Request, old rules.Rule)
 	page.Rehearsal, page.Sentence, page.Rehearsed = &found, rule.Sentence(), rehearsed
 	status := http.StatusOK
 	if save {
-		page.Notice = "The rule has changed since it was rehearsed. Look at what it would have done, then save it."
+		page.Notice = "The rule has changed since the preview. Check the new preview, then save."
 		status = http.StatusUnprocessableEntity
 	}
 	return s.sendRule(w, r, status, page)

@@ -30,13 +30,6 @@ func NewEndpointPath(kind crash.EndpointKind) string {
 	return layout.PathEndpoints + "/new?" + url.Values{"kind": {string(kind)}}.Encode()
 }
 
-// EndpointsPage holds the page about endpoints.
-type EndpointsPage struct {
-	Shell     layout.Shell
-	Stop      crash.NotificationStop
-	Endpoints []crash.Endpoint
-}
-
 // EndpointPage holds the page of one endpoint, or the form for a new one.
 type EndpointPage struct {
 	Shell    layout.Shell
@@ -212,15 +205,14 @@ func (p EndpointPage) addressLabel() string {
 
 func (p EndpointPage) addressHint() string {
 	if p.isNew() {
-		return "It is stored encrypted, and pages show only its host. Private networks are refused unless " +
-			"webhook_allow_networks in the configuration permits them."
+		return "Stored encrypted; pages show only the host. Private networks need webhook_allow_networks."
 	}
-	return "It is stored encrypted and is not shown. Leave this empty to keep it."
+	return "Leave this empty to keep the current one."
 }
 
 func (p EndpointPage) tokenHint() string {
 	if p.isNew() {
-		return "It is stored encrypted and is not shown."
+		return "Stored encrypted, and never shown."
 	}
 	return "Leave this empty to keep the current one."
 }

@@ -178,14 +178,19 @@ var mailStates = map[crash.MailState]struct{ word, look string }{
 
 // MailAdminPage shows admins what became of all mail.
 type MailAdminPage struct {
-	Shell       layout.Shell
+	Shell  layout.Shell
+	State  crash.MailState // empty: all
+	States map[crash.MailState]int64
+	Mails  []crash.Mail
+	Next   string // address of older mails; empty: none
+}
+
+// MailSummary says whether and how mail is sent.
+type MailSummary struct {
 	On          bool
 	From        string
-	State       crash.MailState // empty: all
-	States      map[crash.MailState]int64
 	LastSuccess time.Time
-	Mails       []crash.Mail
-	Next        string // address of older mails; empty: none
+	States      map[crash.MailState]int64
 	Address     string // for a test
 	Problem     string // with that address
 }

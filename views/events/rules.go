@@ -17,10 +17,14 @@ func RulePath(id int64, action string) string {
 	return layout.PathRules + "/" + strconv.FormatInt(id, 10) + action
 }
 
-// RulesPage lists the rules.
+// RulesPage holds the page of rules and notifications.
 type RulesPage struct {
-	Shell layout.Shell
-	Rules []RuleRow
+	Shell     layout.Shell
+	Checks    []crash.HealthCheck
+	Rules     []RuleRow
+	Stop      crash.NotificationStop
+	Endpoints []crash.Endpoint
+	Mail      MailSummary
 }
 
 // RuleRow is a rule in the list.

@@ -58,8 +58,6 @@ func decided() []specimen {
 		{"Filing log, every state", bugsview.Ledger(ledger())},
 		{"Symbols, empty", adminview.SymbolsAdmin(adminview.SymbolsPage{Shell: shell("Symbols", admin)})},
 		{"Symbols", adminview.SymbolsAdmin(symbols())},
-		{"Endpoints, empty", eventsview.Endpoints(eventsview.EndpointsPage{Shell: shell("Notifications", admin)})},
-		{"Endpoints, stopped", eventsview.Endpoints(endpoints())},
 		{"Endpoint, new", eventsview.NewEndpoint(eventsview.EndpointPage{Shell: shell("Add an endpoint", admin),
 			Endpoint: crash.Endpoint{Kind: crash.EndpointMatrix}, Form: eventsview.EndpointForm{PerMinute: "20"}})},
 		{"Endpoint", eventsview.Endpoint(endpoint())},
@@ -454,12 +452,6 @@ func notices() []specimen {
 		p.Typed, p.Problem = "vera", "This is not a mail address."
 		p.Wrong = "“Mars/Olympus” is not a time zone that this machine knows."
 	})
-	admins := func(change func(*eventsview.MailAdminPage)) eventsview.MailAdminPage {
-		p := eventsview.MailAdminPage{Shell: shell("Mail", admin), On: true, From: "crashes@example.org",
-			Address: "ada@example.org"}
-		change(&p)
-		return p
-	}
 	return []specimen{
 		{"Inbox, empty", eventsview.Inbox(eventsview.InboxPage{Shell: shell("Inbox", viewer)})},
 		{"Inbox", eventsview.Inbox(inbox())},
@@ -476,13 +468,10 @@ func notices() []specimen {
 		{"Unsubscribe", eventsview.Unsubscribe(eventsview.UnsubscribePage{Shell: shell("Unsubscribe", visitor), Path: "/"})},
 		{"Unsubscribed", eventsview.Unsubscribe(eventsview.UnsubscribePage{Shell: shell("Unsubscribe", visitor),
 			Done: true})},
-		{"Mail of all, off", eventsview.MailAdmin(admins(func(p *eventsview.MailAdminPage) { p.On = false }))},
-		{"Mail of all, none", eventsview.MailAdmin(admins(func(*eventsview.MailAdminPage) {}))},
-		{"Mail of all, every state, mistake", eventsview.MailAdmin(admins(func(p *eventsview.MailAdminPage) {
-			p.Mails, p.LastSuccess, p.Next = mails(), now.Add(-time.Hour), "/?before=1"
-			p.Address, p.Problem = "ada", "This is not a mail address."
-			p.States = map[crash.MailState]int64{crash.MailSent: 41_300, crash.MailFailed: 3}
-		}))},
+		{"Mail log, none", eventsview.MailAdmin(eventsview.MailAdminPage{Shell: shell("Mail log", admin)})},
+		{"Mail log, every state", eventsview.MailAdmin(eventsview.MailAdminPage{Shell: shell("Mail log", admin),
+			Mails: mails(), Next: "/?before=1",
+			States: map[crash.MailState]int64{crash.MailSent: 41_300, crash.MailFailed: 3}})},
 	}
 }
 
@@ -528,8 +517,11 @@ func mails() []crash.Mail {
 	return all
 }
 
-func endpoints() eventsview.EndpointsPage {
-	return eventsview.EndpointsPage{Shell: shell("Notifications", admin),
+// rulesPage returns the page of rules and notifications with every kind of endpoint, while all is stopped.
+func rulesPage() eventsview.RulesPage {
+	return eventsview.RulesPage{Shell: shell("Rules and notifications", admin), Mail: eventsview.MailSummary{On: true,
+		From: "mishap@example.org", LastSuccess: now, States: map[crash.MailState]int64{crash.MailFailed: 1}, Address: "a b",
+		Problem: "This is not an address."},
 		Stop: crash.NotificationStop{Stopped: now.Add(-time.Hour), Person: "grace"},
 		Endpoints: []crash.Endpoint{
 			{ID: 1, Name: "Desktop team", Kind: crash.EndpointMattermost, Host: "https://chat.example.org", OwnerName: "ada",
@@ -547,7 +539,7 @@ func endpoints() eventsview.EndpointsPage {
 
 // endpoint returns the page of an endpoint that fails, with deliveries in every state.
 func endpoint() eventsview.EndpointPage {
-	e := endpoints().Endpoints[1]
+	e := rulesPage().Endpoints[1]
 	e.PerMinute, e.FailureAnswer, e.PreviousUntil = 60, "upstream <b>unavailable</b>\nid 4711", now.Add(time.Hour)
 	page := eventsview.EndpointPage{Shell: shell(e.Name, admin), Endpoint: e, First: true, Next: "/?after=1",
 		Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr",
@@ -612,16 +604,18 @@ func ruleStates() []specimen {
 		change(&r)
 		return r
 	}
+	all := rulesPage()
+	all.Rules = []eventsview.RuleRow{
+		row(1, func(*eventsview.RuleRow) {}),
+		row(2, func(r *eventsview.RuleRow) { r.Enabled, r.Activity = false, rules.Activity{} }),
+		row(3, func(r *eventsview.RuleRow) { r.Failure, r.FilingOn = "There is no account named “gone”.", false }),
+	}
 	return []specimen{
-		{"Rules, none", eventsview.Rules(eventsview.RulesPage{Shell: shell("Rules", admin)})},
-		{"Rules", eventsview.Rules(eventsview.RulesPage{Shell: shell("Rules", admin), Rules: []eventsview.RuleRow{
-			row(1, func(*eventsview.RuleRow) {}),
-			row(2, func(r *eventsview.RuleRow) { r.Enabled, r.Activity = false, rules.Activity{} }),
-			row(3, func(r *eventsview.RuleRow) { r.Failure, r.FilingOn = "There is no account named “gone”.", false }),
-		}})},
+		{"Rules, none", eventsview.Rules(eventsview.RulesPage{Shell: shell("Rules and notifications", admin)})},
+		{"Rules", eventsview.Rules(all)},
 		{"Rule, new", eventsview.Rule(form(func(p *eventsview.RulePage) { p.Sentence = "" }))},
 		{"Rule, mistakes", eventsview.Rule(form(func(p *eventsview.RulePage) {
-			p.ID, p.Notice, p.Failure = 1, "The rule has changed since the rehearsal.", "There is no account named “gone”."
+			p.ID, p.Notice, p.Failure = 1, "The rule has changed since the preview.", "There is no account named “gone”."
 			p.Wrong = rules.Problems{"name": "Another rule has this name.", "machines": "Enter a number from 1 to 1,000,000.",
 				"names": "Enter at least one name.", "people": "There is no account named nobody."}
 		}))},
