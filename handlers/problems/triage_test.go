@@ -176,9 +176,10 @@ func TestWontFix(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{})
 	b := site.Save(t, crashtest.Native())
 	c := site.As(t, crash.RoleTriager)
+	c.Get(b.ID.Path()).WantText(".create-bug .primary", "Create bug")
 	c.Post(b.ID.Path()+"/wontfix", url.Values{"reason": {"hardware"}}).WantRedirect(http.StatusSeeOther, b.ID.Path())
 	c.Get(b.ID.Path()).WantText("#manual", "won’t fix").WantText("#manual", "hardware").
-		WantNone("#manual a[href$=wontfix]")
+		WantNone("#manual a[href$=wontfix]").WantText(".create-bug", "Create bug").WantNone(".create-bug .primary")
 	c.Get("/?period=year").WantText(".problems .word", "won’t fix")
 }
 

@@ -228,6 +228,12 @@ func (p BugPart) createLabel() string {
 	return "Create"
 }
 
+// undecided reports whether filing a bug is the next step: nobody has decided otherwise.
+func (p BugPart) undecided() bool {
+	m := p.Manual
+	return m.Muted == nil && m.WontFix == nil && m.Embargo == nil && (len(m.Fixes) == 0 || m.SeenAgain())
+}
+
 // linkBelow reports whether the link to another bug stands below the list of bugs, on the page of the
 // problem, instead of in the cell.
 func (p BugPart) linkBelow() bool { return p.Whole && p.Link != "" && p.State == BugLinked }
