@@ -36,26 +36,23 @@ func (a *answers) bugResources() []resource {
 		{
 			name: "reports-state", method: http.MethodPost, access: public,
 			summary: "The states of bugs in the tracker.",
-			doc: "Each bug has two values: whether it is fixed (null: private or unknown), and the number of the " +
-				"bug that it duplicates. With a release, the task for its series decides if there is one.",
+			doc: "Two values for each bug: whether it is fixed (null: private or unknown), and the bug that it " +
+				"duplicates. With a release, the task for its series applies.",
 			body: stateQuestion{}, object: stateAnswer{}, post: a.reportsState,
 		},
 		{
 			name: "problem-people", method: http.MethodPost, access: triager, external: true,
 			summary: "Assigns a problem, and adds or removes tags.",
-			doc: "Fields that are missing change nothing. 409: the assignee of the problem's bug counts, or there are " +
-				"too many tags. A session must send the CSRF token of the cookie csrftoken in the header " +
-				"X-CSRFToken; an API token with the scope triage needs none.",
+			doc: "Missing fields change nothing. 409: the assignee of the problem's bug applies, or there are too many " +
+				"tags.",
 			body: peopleQuestion{}, object: peopleAnswer{},
 			outcomes: map[string]string{"200": "Assigned and tagged."}, refused: []string{"409"},
 		},
 		{
 			name: createBugReport, method: http.MethodPost, access: triager, external: true,
 			summary: "Creates a bug for a problem.",
-			doc: "201: created by this request. 200: the bug existed already. 202: the tracker has not answered " +
-				"yet. A session must send the CSRF token of the cookie csrftoken in the header X-CSRFToken; an " +
-				"API token with the scope file needs none.",
-			body: createQuestion{}, object: createAnswer{},
+			doc:     "201: created by this request. 200: the bug existed already. 202: the tracker has not answered yet.",
+			body:    createQuestion{}, object: createAnswer{},
 			outcomes: map[string]string{
 				"200": "There is a bug already.", "201": "Created.", "202": "Not answered yet.",
 			},

@@ -416,9 +416,8 @@ func (a *answers) mostCommonProblems() resource {
 			{name: "pkg_arch", kind: kindText, doc: "Architecture of the package.", example: "amd64"},
 			{
 				name: "period", kind: kindText,
-				doc: "day or today; week (eight days: today and the previous seven; pages count seven); " +
-					"month or year (of the calendar); or a " +
-					"day, month or year as YYYYMMDD, YYYYMM or YYYY.",
+				doc: "day or today; week (eight days with today; on pages seven); month or year (of the calendar). Or " +
+					"YYYYMMDD, YYYYMM or YYYY.",
 				example: "week",
 			},
 			{

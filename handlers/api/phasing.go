@@ -27,8 +27,8 @@ func (a *answers) phasingResources() []resource {
 		{
 			name: "package-rate-of-crashes", method: http.MethodGet, access: public,
 			summary: "Whether a new version of a package crashes more often than the previous one.",
-			doc: "This answer stops phased updates. The five original fields follow the original formula " +
-				"(docs/api.md); evidence adds statistics per active machine.",
+			doc: "This answer stops phased updates. docs/api.md has the formula of the five original fields; evidence " +
+				"adds statistics per active machine.",
 			params: []param{
 				{name: "release", kind: kindText, required: true, doc: releaseParam.doc, example: releaseParam.example},
 				{name: "package", kind: kindText, required: true, doc: packageParam.doc, example: packageParam.example},
@@ -40,7 +40,8 @@ func (a *answers) phasingResources() []resource {
 				},
 				{
 					name: "date", kind: kindDay, required: true,
-					doc:     "Day on which the new version was published. Crashes of the old version before this day count.",
+					doc: "Day on which the new version was published. Only crashes of the old version before this day are " +
+						"used.",
 					example: "20260518",
 				},
 				{name: "exclude_proposed", kind: kindFlag, doc: "Omit crashes from the proposed pocket.", example: "True"},
@@ -49,8 +50,8 @@ func (a *answers) phasingResources() []resource {
 		},
 		{
 			name: "package-version-new-buckets", method: http.MethodGet, access: public,
-			summary: "Problems that were seen on more than two machines with a new version of a package, but not " +
-				"with the previous version.",
+			summary: "Problems seen on more than two machines with a new version of a package, but never with the " +
+				"previous one.",
 			doc: "This answer stops phased updates. If the archive does not have one of the versions, the answer " +
 				"is 404. The field archive is unknown until the archive has been read.",
 			params: []param{

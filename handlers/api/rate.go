@@ -299,8 +299,8 @@ func (a *answers) countResources() []resource {
 			name: "retracers-results", method: http.MethodGet, access: public,
 			summary: "The number of native crashes with and without function names in their stack, by day, release " +
 				"and architecture.",
-			doc: "A crash counts as success if the machine sent a stack with function names or mishap symbolised it, " +
-				"and as failed if its problem has only addresses. Only days with such crashes are listed.",
+			doc: "success: stacks with function names, sent by the machine or found by mishap. failed: problems with " +
+				"addresses only. Only days with such crashes are listed.",
 			params: []param{daysParam()},
 			key:    "A day, YYYYMMDD.", example: "20260518",
 			object: tracedDay{}, list: a.tracedDays, detail: a.tracedDay,
@@ -418,11 +418,9 @@ func (a *answers) statusResources() []resource {
 		{
 			name: SetStatus, method: http.MethodPost, access: triager, external: true,
 			summary: "Changes the manual status of a problem.",
-			doc: "200: the answer is that of problem-status. The same question twice changes nothing. 409: the problem is " +
-				"muted with other conditions, and replaces does not name that mute; the entry was undone already; or " +
-				"lift-embargo found no embargo. Callers without the private right for the package may embargo a problem, and " +
-				"get 404 from then on. A session must send the CSRF token of the cookie csrftoken in the header X-CSRFToken; " +
-				"an API token with the scope triage needs none.",
+			doc: "The answer is that of problem-status. Repeating a request changes nothing. 409: replaces does not name " +
+				"the present mute, the entry was undone already, or there is no embargo to lift. Callers without the " +
+				"private right for the package can embargo a problem, and then get 404.",
 			body: statusQuestion{}, object: problemStatus{},
 			outcomes: map[string]string{"200": "The status after the change."}, refused: []string{"409"},
 		},

@@ -57,8 +57,7 @@ func (a *answers) reportResources() []resource {
 		},
 		{
 			name: "instance", method: http.MethodGet, access: signedIn,
-			summary: "One report with all its fields, as a list of one object, which is empty if there is no such " +
-				"report.",
+			summary: "One report with all its fields, as a list of one object or none.",
 			params: []param{{
 				name: "id", kind: kindText, required: true, doc: "Id of the report.",
 				example: "0196a1b2-0000-7000-8000-000000000000",
@@ -229,9 +228,9 @@ func (a *answers) instance(ctx context.Context, in input) ([]any, error) {
 func (a *answers) symbolResources() []resource {
 	return []resource{{
 		name: "symbols/missing", method: http.MethodGet, access: signedIn,
-		summary: "The symbols that are missing, those first that would name the most reports.",
-		doc: "Counts the reports of the problems that wait for a symbol. Of more than 10,000 waiting crashes, those of " +
-			"the problems with the most reports count. The list has at most 10,000 entries.",
+		summary: "The missing symbols, those first that would name the most reports.",
+		doc: "Ordered by the reports of the problems that wait for them. The list has at most 10,000 entries, and " +
+			"considers the 10,000 waiting crashes with the most reports.",
 		object: missingSymbol{}, list: a.missingSymbols,
 	}}
 }
@@ -284,13 +283,9 @@ const EraseMachine = "erase-machine"
 func eraseResources() []resource {
 	return []resource{{
 		name: EraseMachine, method: http.MethodPost, access: administrator, external: true,
-		summary: "Erases everything that is known about a machine.",
-		doc: "The answer comes at once; the work goes on in the background. The same question again joins an " +
-			"erasure that is " +
-			"running, so asking again shows its progress. What has arrived later is erased by the next question. The " +
-			"answer does not " +
-			"contain the machine, only a digest. A session must send the CSRF token of the cookie csrftoken in the header " +
-			"X-CSRFToken; an API token with the scope admin needs none.",
+		summary: "Erases everything about a machine.",
+		doc: "The answer comes at once; the work goes on in the background. Repeat the request to see its progress. " +
+			"The answer has a digest instead of the machine.",
 		body: eraseQuestion{}, object: erasureAnswer{},
 		outcomes: map[string]string{"202": "The erasure, which is running."},
 	}}

@@ -188,7 +188,7 @@ func apiBasics(p APIPage) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "Resources that are not public need a session, or <a href=\"/account#tokens\">an API token</a> in the header <code>Authorization: Bearer …</code>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "Resources that are not public need a session, or <a href=\"/account#tokens\">an API token</a> in the header <code>Authorization: Bearer …</code>. Changes by a session need the cookie <code>csrftoken</code> in the header <code>X-CSRFToken</code>, too.")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

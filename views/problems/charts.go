@@ -595,8 +595,8 @@ func (m Impact) rateLabel() string {
 }
 
 func (m Impact) rateMeans() string {
-	return fmt.Sprintf("%s in the past %s, on %s active machine-days of the releases in which it was seen; 95%% "+
-		"confidence interval: %s to %s", crash.Counted(m.Rate.Reports, "report", "reports"), crash.Counted(int64(m.Days),
+	return fmt.Sprintf("%s in the past %s, on %s active machine-days of its releases; 95%% confidence interval: %s "+
+		"to %s", crash.Counted(m.Rate.Reports, "report", "reports"), crash.Counted(int64(m.Days),
 		"day", "days"), crash.Count(int64(m.Rate.MachineDays)), figure(m.Rate.Low), figure(m.Rate.High))
 }
 
