@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -62,7 +64,31 @@ func (s *Pages) lookUpBug(r *http.Request, problems ...crash.Bucket) (b view.Bug
 	b.Found, b.Warning = s.readTrackerBug(r, b.Number)
 	embargoed, err := s.panel.CountEmbargoed(r, problems...)
 	b.Publishes = embargoed > 0 && isPublic(b.Found, b.Warning)
+	b.For, b.Crashed = otherPackages(b.Found, problems)
 	return b, status, err
+}
+
+// otherPackages returns the source packages that a bug is for and those that crashed, without those of the bug. It
+// returns none if any of them is unknown, as while the tracker does not answer.
+func otherPackages(found crash.BugReading, problems []crash.Bucket) (of, crashed []string) {
+	for _, t := range found.Tasks {
+		if source := t.SourcePackage(); source != "" && !slices.Contains(of, source) {
+			of = append(of, source)
+		}
+	}
+	for _, b := range problems {
+		if source := b.SourcePackage; len(of) > 0 && source != "" && !slices.Contains(of, source) &&
+			!slices.Contains(crashed, source) {
+			crashed = append(crashed, source)
+		}
+	}
+	return of, crashed
+}
+
+// asksFirst reports whether a bug is for another package and the form does not confirm that.
+func asksFirst(r *http.Request, found crash.BugReading, problems ...crash.Bucket) bool {
+	_, crashed := otherPackages(found, problems)
+	return len(crashed) > 0 && r.PostFormValue("other") != "yes"
 }
 
 // readTrackerBug reads a bug from the tracker. If it cannot, the warning explains why.
@@ -120,6 +146,9 @@ func (s *Pages) LinkBug(w http.ResponseWriter, r *http.Request) error {
 	found, warning := s.readTrackerBug(r, number)
 	if err := s.checkPublic(r, found, warning, b); err != nil {
 		return err
+	}
+	if asksFirst(r, found, b) {
+		return web.Redirect(w, r, b.ID.Path()+"/link?bug="+strconv.FormatInt(number, 10))
 	}
 	isNew, err := s.Bugs.LinkBug(r.Context(), b.ID, crash.Bug{
 		Number: number, Title: found.Title, URL: s.Tracker.BugURL(number), By: web.CurrentUser(r).Name,
@@ -427,7 +456,7 @@ func (s *Pages) ShowLinkChosen(w http.ResponseWriter, r *http.Request) error {
 // LinkChosen links one bug to the chosen problems that do not have it, and stores its state in the
 // tracker, if the tracker answers.
 func (s *Pages) LinkChosen(w http.ResponseWriter, r *http.Request) error {
-	_, buckets, refused, err := s.panel.ChosenToTriage(r)
+	ids, buckets, refused, err := s.panel.ChosenToTriage(r)
 	if err != nil {
 		return err
 	}
@@ -438,6 +467,10 @@ func (s *Pages) LinkChosen(w http.ResponseWriter, r *http.Request) error {
 	found, warning := s.readTrackerBug(r, number)
 	if err := s.checkPublic(r, found, warning, buckets...); err != nil {
 		return err
+	}
+	if asksFirst(r, found, buckets...) {
+		return web.Redirect(w, r, view.DecideURL("link", ids)+"&"+url.Values{
+			"bug": {strconv.FormatInt(number, 10)}, "back": {panel.BackTo(r, buckets)}}.Encode())
 	}
 	bug := crash.Bug{Number: number, Title: found.Title, URL: s.Tracker.BugURL(number), By: web.CurrentUser(r).Name}
 	var linked []crash.BucketID

@@ -92,6 +92,50 @@ func TestLinkBugRefusals(t *testing.T) {
 	c.Get(b.ID.Path()).WantText(".flash-done", "Its state will appear once").WantText(".bug-list", "not read yet")
 }
 
+// TestLinkBugOfAnotherPackage checks that linking a bug of another package asks first.
+func TestLinkBugOfAnotherPackage(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	tide, harbor := site.Save(t, crashtest.Native()), site.Save(t, crashtest.Python())
+	c := site.As(t, crash.RoleTriager)
+	other := site.Tracker.Add(trackertest.Bug{Title: "Not ours", Package: "gannet"})
+	bug := fmt.Sprint(other)
+	question := tide.ID.Path() + "/link?bug=" + bug
+
+	// A form without the answer leads to the question, whose form has it.
+	c.Post(tide.ID.Path()+"/link", handlertest.BugForm(other)).WantRedirect(http.StatusSeeOther, question)
+	part := c.Post(tide.ID.Path()+"/link", handlertest.BugForm(other), handlertest.AsPart...).Want(http.StatusOK)
+	checktest.Equal(t, "in place", part.Header.Get("HX-Redirect"), question)
+	checktest.Equal(t, "bug before the answer", site.Bucket(t, tide.ID).Bug.Number, 0)
+	page := c.Get(question).Want(http.StatusOK).WantText(".found-bug", "This bug is for gannet, but tidewatch crashed.").
+		WantText(".found-bug button", "Link bug "+bug+" anyway").WantText(".found-bug a", "Cancel")
+	checktest.Equal(t, "typed", page.Attr("#bug", "value"), bug)
+	c.Part(question+"&dialog=1").WantText(".found-bug button[data-close]", "Cancel")
+	c.Post(tide.ID.Path()+"/link", handlertest.FieldsOf(page, "#confirm-link")).
+		WantRedirect(http.StatusSeeOther, tide.ID.Path())
+	checktest.Equal(t, "bug", site.Bucket(t, tide.ID).Bug.Number, other)
+
+	// Several problems: only packages that the bug is not for are named.
+	second := site.Tracker.Add(trackertest.Bug{Title: "Half ours", Package: tide.SourcePackage})
+	place := "/problems/link?problems=" + tide.ID.String() + "." + harbor.ID.String()
+	form := url.Values{"problems": {tide.ID.String() + "." + harbor.ID.String()}, "bug": {fmt.Sprint(second)}}
+	c.Post("/problems/link", form).WantRedirect(http.StatusSeeOther, place+"&bug="+form.Get("bug"))
+	page = c.Get(place+"&bug="+form.Get("bug")).WantText(".found-bug",
+		"This bug is for tidewatch, but "+harbor.SourcePackage+" crashed.").
+		WantText(".found-bug button", "to 2 problems anyway").WantText(".found-bug a", "Cancel")
+	c.Post("/problems/link", handlertest.FieldsOf(page, "#link-chosen")).Want(http.StatusSeeOther)
+	bugs, err := site.Bugs.BucketsOfBug(t.Context(), second)
+	checktest.NoError(t, err)
+	checktest.Equal(t, "problems of the bug", len(bugs), 2)
+
+	// A bug of the package, of the distribution itself or of an unknown package raises no question.
+	for _, b := range []trackertest.Bug{{Package: harbor.SourcePackage}, {Package: ""}} {
+		number := site.Tracker.Add(b)
+		c.Get(harbor.ID.Path() + "/link?bug=" + fmt.Sprint(number)).WantNone(".found-bug .error, .found-bug [name=other]")
+		c.Post(harbor.ID.Path()+"/link", handlertest.BugForm(number)).WantRedirect(http.StatusSeeOther, harbor.ID.Path())
+	}
+}
+
 func TestUnlinkBugAndUndo(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
@@ -144,7 +188,9 @@ func TestSeveralBucketsOfABug(t *testing.T) {
 	visitor.Get(address).Want(http.StatusNotFound)
 	c.Post(first.ID.Path()+"/link", handlertest.BugForm(number))
 	visitor.Get(address).WantRedirect(http.StatusSeeOther, first.ID.Path())
-	c.Post(second.ID.Path()+"/link", handlertest.BugForm(number))
+	anyway := handlertest.BugForm(number)
+	anyway.Set("other", "yes")
+	c.Post(second.ID.Path()+"/link", anyway)
 	list := visitor.Get(address).Want(http.StatusOK)
 	for _, b := range []crash.Bucket{first, second} {
 		if got := list.HTML().Find(`.bug-problems a[href="` + b.ID.Path() + `"]`).Length(); got != 1 {

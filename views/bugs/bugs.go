@@ -81,7 +81,22 @@ type BugLookup struct {
 	Warning string // why the tracker did not describe the bug; empty: it did
 
 	Publishes bool // the bug is public, and a problem that gets it is embargoed
+
+	// The source packages of the bug and those that crashed, without those of the bug; Crashed is empty unless both
+	// are known and differ.
+	For, Crashed []string
 }
+
+// otherPackage says that the bug is for another package, or nothing.
+func (b BugLookup) otherPackage() string {
+	if len(b.Crashed) == 0 {
+		return ""
+	}
+	return "This bug is for " + crash.JoinAnd(b.For) + ", but " + crash.JoinAnd(b.Crashed) + " crashed."
+}
+
+// anyway reports whether there is a reason not to link the bug.
+func (b BugLookup) anyway() bool { return b.Warning != "" || len(b.Crashed) > 0 }
 
 // LinkPage holds the page on which a person links a bug to a problem.
 type LinkPage struct {
