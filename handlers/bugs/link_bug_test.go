@@ -107,7 +107,7 @@ func TestLinkBugOfAnotherPackage(t *testing.T) {
 	part := c.Post(tide.ID.Path()+"/link", handlertest.BugForm(other), handlertest.AsPart...).Want(http.StatusOK)
 	checktest.Equal(t, "in place", part.Header.Get("HX-Redirect"), question)
 	checktest.Equal(t, "bug before the answer", site.Bucket(t, tide.ID).Bug.Number, 0)
-	page := c.Get(question).Want(http.StatusOK).WantText(".found-bug", "This bug is for gannet, but tidewatch crashed.").
+	page := c.Get(question).Want(http.StatusOK).WantText(".found-bug", "This bug is for the source package gannet, but tidewatch crashed.").
 		WantText(".found-bug button", "Link bug "+bug+" anyway").WantText(".found-bug a", "Cancel")
 	checktest.Equal(t, "typed", page.Attr("#bug", "value"), bug)
 	c.Part(question+"&dialog=1").WantText(".found-bug button[data-close]", "Cancel")
@@ -121,7 +121,7 @@ func TestLinkBugOfAnotherPackage(t *testing.T) {
 	form := url.Values{"problems": {tide.ID.String() + "." + harbor.ID.String()}, "bug": {fmt.Sprint(second)}}
 	c.Post("/problems/link", form).WantRedirect(http.StatusSeeOther, place+"&bug="+form.Get("bug"))
 	page = c.Get(place+"&bug="+form.Get("bug")).WantText(".found-bug",
-		"This bug is for tidewatch, but "+harbor.SourcePackage+" crashed.").
+		"This bug is for the source package tidewatch, but "+harbor.SourcePackage+" crashed.").
 		WantText(".found-bug button", "to 2 problems anyway").WantText(".found-bug a", "Cancel")
 	c.Post("/problems/link", handlertest.FieldsOf(page, "#link-chosen")).Want(http.StatusSeeOther)
 	bugs, err := site.Bugs.BucketsOfBug(t.Context(), second)

@@ -170,11 +170,11 @@ func TestSearchFacets(t *testing.T) {
 			value := s.Find("span").First().Text()
 			narrowed, n := found(s.AttrOr("href", ""))
 			checktest.Equal(t, name+": "+value, n, s.AttrOr("title", ""))
-			chip := narrowed.Find(".chosen a")
+			chip := narrowed.Find(".refined a")
 			if chip.Length() != 1 || !strings.Contains(chip.Text(), value) {
 				t.Errorf("%s: %s: got the terms %q", name, value, chip.Text())
 			}
-			if again, n := found(chip.AttrOr("href", "")); n != all || again.Find(".chosen").Length() != 0 {
+			if again, n := found(chip.AttrOr("href", "")); n != all || again.Find(".refined").Length() != 0 {
 				t.Errorf("%s: without %s again: got %s", name, value, n)
 			}
 		})
@@ -194,9 +194,9 @@ func TestSearchFacets(t *testing.T) {
 	checktest.Equal(t, "words", page.Attr(".list-filter [name=q]", "value"), "-zzz OR yyy")
 	page.WantNone("details.more[open]").WantNone("#reliability")
 	part := tess.Part(start + "&release=Ubuntu+22.04").Want(http.StatusOK).WantNone("#reliability")
-	part.WantText("#problems .totals", "1 problem").WantText(".chosen", "Ubuntu 22.04").WantText(".refine h2", "Version")
+	part.WantText("#problems .totals", "1 problem").WantText(".refined", "Ubuntu 22.04").WantText(".refine h2", "Version")
 	checktest.Equal(t, "address", part.Header.Get("HX-Push-Url"), "/search?period=year&q=-zzz+OR+yyy&release=Ubuntu+22.04")
-	tess.Get("/?period=month").WantNone(".refine, .chosen, [form=search-box]")
+	tess.Get("/?period=month").WantNone(".refine, .refined, [form=search-box]")
 }
 
 // TestSearchKeys searches and moves through a list using only the keyboard.

@@ -183,7 +183,7 @@ func chosenTerms(p ListPage) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if p.Choice.Query != "" {
 			if chosen := p.chosen(); len(chosen) > 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<ul class=\"chosen\" aria-label=\"Refined by\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<ul class=\"refined\" aria-label=\"Refined by\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
