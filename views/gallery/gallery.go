@@ -58,6 +58,17 @@ func Handler(assetsDir string) http.Handler {
 
 var releases = []crash.Release{"Ubuntu 22.04", "Ubuntu 24.04", "Ubuntu 26.04"}
 
+// refinedSearch returns a search within one release.
+func refinedSearch() templ.Component {
+	page := list(shell("Search", viewer), nil)
+	page.Choice.Query, page.Choice.Release = "tidewatch", releases[0]
+	page.Facets = []index.Facet{
+		{Field: "version", More: 3, Values: []index.FacetValue{{Value: "1.4.9-2", Problems: 12}}},
+		{Field: "bug", Values: []index.FacetValue{{Value: "none", Problems: 9}, {Value: "any", Problems: 5}}},
+	}
+	return problemsview.Search(problemsview.SearchPage{Shell: page.Shell, Query: "tidewatch", List: &page})
+}
+
 func list(s layout.Shell, bugs []bugsview.BugPart) problemsview.ListPage {
 	page := problemsview.ListPage{
 		Rates: problemsview.NewRateChart(nil, stats.Trend{}, nil, crash.BuiltInReleases(), day(-83), now).Rates(),
@@ -266,6 +277,7 @@ func specimens() []specimen {
 				Problem: "It did not answer within 4 seconds."}))},
 		{"Review, found, mistakes", bugsview.Review(refusedReview())},
 		{"Search, help", problemsview.Search(problemsview.SearchPage{Shell: shell("Search", visitor)})},
+		{"Search, refined", refinedSearch()},
 		{"Search, mistake", problemsview.Search(problemsview.SearchPage{Shell: shell("Search", visitor), Query: "colour:red",
 			Problem: &index.QueryError{
 				Length: 6, Message: "There is no field named colour."}})},

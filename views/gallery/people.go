@@ -324,14 +324,17 @@ func peoplePage() adminview.PeoplePage {
 	return p
 }
 
-// embargoes returns what forms ask before they touch an embargoed problem.
+// embargoes returns what forms ask before they touch an embargoed problem, or link a bug of another package.
 func embargoes() []specimen {
 	public := bugsview.LinkPage{Shell: shell("Link a bug", admin), Bucket: bucket(0), BugLookup: bugsview.BugLookup{
 		Text: "2101233", Number: 2101233, Found: crash.BugReading{Title: "tidewatch crashed"}, Publishes: true}}
+	other := public
+	other.Publishes, other.For, other.Crashed = false, []string{"gannet"}, []string{"tidewatch"}
 	merged := merge("")
 	merged.Embargoes = true
 	return []specimen{
 		{"Link a public bug to an embargoed problem", bugsview.LinkBug(public)},
+		{"Link a bug of another package", bugsview.LinkBug(other)},
 		{"Merge with an embargoed problem", problemsview.Merge(merged)},
 	}
 }
