@@ -118,8 +118,9 @@ func TestLinkBugOfAnotherPackage(t *testing.T) {
 	// Several problems: only packages that the bug is not for are named.
 	second := site.Tracker.Add(trackertest.Bug{Title: "Half ours", Package: tide.SourcePackage})
 	place := "/problems/link?problems=" + tide.ID.String() + "." + harbor.ID.String()
-	form := url.Values{"problems": {tide.ID.String() + "." + harbor.ID.String()}, "bug": {fmt.Sprint(second)}}
-	c.Post("/problems/link", form).WantRedirect(http.StatusSeeOther, place+"&bug="+form.Get("bug"))
+	form := url.Values{"problems": {tide.ID.String() + "." + harbor.ID.String()}, "bug": {fmt.Sprint(second)},
+		"back": {"/?period=day"}}
+	c.Post("/problems/link", form).WantRedirect(http.StatusSeeOther, place+"&back=%2F%3Fperiod%3Dday&bug="+form.Get("bug"))
 	page = c.Get(place+"&bug="+form.Get("bug")).WantText(".found-bug",
 		"This bug is for the source package tidewatch, but "+harbor.SourcePackage+" crashed.").
 		WantText(".found-bug button", "to 2 problems anyway").WantText(".found-bug a", "Cancel")
