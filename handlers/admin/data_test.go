@@ -160,8 +160,8 @@ func TestHold(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{})
 	b := site.Save(t, crashtest.Native())
 	c, path := site.As(t, crash.RoleTriager), b.ID.Path()
-	c.Get(path).WantText(".manual-actions", "Hold…")
-	c.Get(path+"/hold").Want(http.StatusOK).WantText("h1", "Hold this problem")
+	c.Get(path).WantText(".manual-actions", "Retention hold…")
+	c.Get(path+"/hold").Want(http.StatusOK).WantText("h1", "Retention hold")
 	c.Post(path+"/hold", url.Values{"do": {"set"}, "reason": {strings.Repeat("x", 600)}}).
 		Want(http.StatusUnprocessableEntity).WantText("[role=alert]", "A reason is one line")
 	c.Post(path+"/hold", url.Values{"do": {"lift"}}).Want(http.StatusUnprocessableEntity).

@@ -113,7 +113,7 @@ var kindTexts = map[crash.MarkKind]struct {
 			"problem. Its bug in TRACKER will be private.",
 		lift: "Everyone will see the problem and its history again. Private bugs in TRACKER stay private until you " +
 			"change them there."},
-	crash.MarkHold: {one: "Hold this problem", verb: "Hold", word: "held", by: "Held by ",
+	crash.MarkHold: {one: "Retention hold", verb: "Hold", word: "held", by: "Held by ",
 		hint: "Its reports, daily counts and core dumps do not expire.",
 		lift: "Expired reports, private fields and core dumps are deleted within a day."},
 }
