@@ -883,7 +883,7 @@ var rightsCases = slices.Concat(
 		"GET /admin/tracker/updates", "POST /admin/tracker/updates", "GET /admin/mail", "POST /admin/mail/test",
 		"POST /admin/mail/{id}/retry", "GET /admin/rules", "POST /admin/rules", "GET /admin/rules/new",
 		"GET /admin/rules/{id}", "POST /admin/rules/{id}", "POST /admin/rules/{id}/switch",
-		"POST /admin/rules/{id}/delete", "POST /admin/rules/{id}/restore", "GET /admin/access", "GET /admin/people", "POST /admin/access",
+		"POST /admin/rules/{id}/delete", "POST /admin/rules/{id}/restore", "GET /admin/access", "GET /admin/data", "GET /admin/people", "POST /admin/access",
 		"POST /admin/access/revoke", "GET /admin/templates", "POST /admin/templates", "GET /admin/privacy",
 		"POST /admin/privacy/check", "POST /admin/privacy/apply", "GET /admin/erasures", "GET /admin/regroup",
 		"POST /admin/regroup", "POST /admin/regroup/apply", "POST /admin/regroup/stop", "GET /admin/symbols",

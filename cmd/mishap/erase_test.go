@@ -117,7 +117,7 @@ func TestEraseMachine(t *testing.T) {
 	store := dbtest.Open(t, url)
 	dbtest.AddUser(t, store, "ada", crash.RoleAdmin, testPassword)
 	ada := signIn(t, "http://"+addresses["listen"], "ada")
-	pages := []string{"/?period=year", "/problems.csv?period=year", "/search.csv?q=" + secret[:4], "/admin/erasures",
+	pages := []string{"/?period=year", "/problems.csv?period=year", "/search.csv?q=" + secret[:4], "/admin/data",
 		"/admin/audit",
 		"/user/" + machine + ".csv", "/api/1.0/most-common-problems/?limit=100",
 		"/api/1.0/reports-for-system/?system=" + machine}

@@ -305,7 +305,7 @@ configuration, and which. It changes nothing without --apply, which removes the 
 of held problems keep theirs, and titles and signatures that were made from a field stay.
 
 It may run while mishap serves, which has priority. It can be interrupted at any time: a running server
-continues it, or this command if called again. The page /admin/privacy shows the progress.`,
+continues it, or this command if called again. The page /admin/data shows the progress.`,
 		Example: "  mishap privacy check\n  mishap privacy check --apply",
 		Args:    cobra.NoArgs,
 		RunE: p.stored(func(ctx context.Context, s session) (string, error) {

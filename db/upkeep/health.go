@@ -167,7 +167,7 @@ func judgeTracker(v Facts) crash.HealthCheck {
 }
 
 func judgeSymbols(v Facts) crash.HealthCheck {
-	c := crash.HealthCheck{ID: "symbols", Name: "Symbols", Link: "/admin/symbols"}
+	c := crash.HealthCheck{ID: "symbols", Name: "Symbols", Link: "/admin/data#symbols"}
 	var architectures []string
 	for _, w := range v.Workers {
 		architectures = append(architectures, w.Architectures...)

@@ -27,37 +27,58 @@ const (
 	dueTime          = 7 * 24 * time.Hour
 )
 
-// ShowPrivacy shows who may read which field of reports, how long data is stored, what is held, and
-// the runs over stored reports.
+// ShowPrivacy shows who may read which field of reports.
 func (s *Pages) ShowPrivacy(w http.ResponseWriter, r *http.Request) error {
-	return s.sendPrivacy(w, r, http.StatusOK, "")
+	table := s.web.Config.Privacy
+	return s.web.Page(w, r, http.StatusOK, view.Privacy(view.PrivacyPage{Shell: s.web.Shell(r, "Privacy"),
+		Rows: table.Rows(), Unlisted: table.Unlisted(), Secrets: privacy.SecretNames()}))
 }
 
-func (s *Pages) sendPrivacy(w http.ResponseWriter, r *http.Request, status int, problem string) error {
-	table := s.web.Config.Privacy
+// ShowData shows how long data is stored, what is held, embargoed and erased, and the runs over stored reports.
+func (s *Pages) ShowData(w http.ResponseWriter, r *http.Request) error {
+	return s.sendData(w, r, http.StatusOK, "")
+}
+
+func (s *Pages) sendData(w http.ResponseWriter, r *http.Request, status int, problem string) (err error) {
+	ctx, table := r.Context(), s.web.Config.Privacy
 	store := upkeep.NewRetention(s.Store, table)
-	p := view.PrivacyPage{Rows: table.Rows(), Unlisted: table.Unlisted(), Secrets: privacy.SecretNames(),
-		Problem: problem}
-	var err error
-	if p.Runs, err = store.Runs(r.Context(), shownPrivacyRuns); err != nil {
+	p := view.DataPage{Problem: problem, Changed: len(view.Changed(table.Rows())), Version: grouping.RulesVersion}
+	if p.Runs, err = store.Runs(ctx, shownPrivacyRuns); err != nil {
 		return err
 	}
 	if web.WantsPart(r) && status == http.StatusOK {
 		p.Shell = s.web.BareShell(r, "")
 		return s.web.Page(w, r, status, view.PrivacyRuns(p))
 	}
-	if p.Removals, p.Held, err = s.removals(r.Context(), store); err != nil {
+	if p.Removals, p.Held, err = s.removals(ctx, store); err != nil {
 		return err
 	}
-	if p.CountsFrom, err = s.Problems.From(r.Context()); err != nil {
+	if p.CountsFrom, err = s.Problems.From(ctx); err != nil {
 		return err
 	}
-	holds, err := s.Problems.Restricted(r.Context(), crash.MarkHold, shownHolds)
+	if p.Regroups, err = s.Decisions.Regroups(ctx, 1); err != nil {
+		return err
+	}
+	if p.Workers, err = s.Symbols.Workers(ctx); err != nil {
+		return err
+	}
+	if p.Symbols, err = s.Symbols.SymbolTotals(ctx); err != nil {
+		return err
+	}
+	if p.Erasures, err = upkeep.NewErasing(s.Store).Erasures(ctx, shownErasures); err != nil {
+		return err
+	}
+	embargoes, err := s.Problems.Restricted(ctx, crash.MarkEmbargo, shownHolds)
+	if err != nil {
+		return err
+	}
+	p.Embargoed = len(embargoes)
+	holds, err := s.Problems.Restricted(ctx, crash.MarkHold, shownHolds)
 	if err != nil {
 		return err
 	}
 	for _, h := range holds {
-		b, err := s.Store.Bucket(r.Context(), h.Bucket)
+		b, err := s.Store.Bucket(ctx, h.Bucket)
 		if errors.Is(err, crash.NotFound) { // hidden from this administrator
 			continue
 		}
@@ -66,8 +87,8 @@ func (s *Pages) sendPrivacy(w http.ResponseWriter, r *http.Request, status int, 
 		}
 		p.Holds = append(p.Holds, problemsview.MarkedProblem{Mark: h, Problem: b})
 	}
-	p.Shell = s.web.Shell(r, "Privacy")
-	return s.web.Page(w, r, status, view.Privacy(p))
+	p.Shell, p.Checks = s.web.Shell(r, "Data"), s.Checks(ctx)
+	return s.web.Page(w, r, status, view.Data(p))
 }
 
 // removals returns how long the kinds of data are stored, and how much of them will be removed.
@@ -127,12 +148,12 @@ func (s *Pages) startPrivacyRun(w http.ResponseWriter, r *http.Request, kind pri
 	retention := upkeep.NewRetention(s.Store, s.web.Config.Privacy)
 	_, err := retention.Start(r.Context(), kind, s.web.Now(), web.CurrentUser(r).Name)
 	if errors.Is(err, crash.Conflict) {
-		return s.sendPrivacy(w, r, http.StatusConflict, web.AnswerTo(r, err).Message)
+		return s.sendData(w, r, http.StatusConflict, web.AnswerTo(r, err).Message)
 	}
 	if err != nil {
 		return err
 	}
-	return s.web.Done(w, r, layout.PathPrivacy, "The run over the stored reports has started.")
+	return s.web.Done(w, r, layout.PathData+"#privacy", "The run over the stored reports has started.")
 }
 
 // reportsOfType names the reports of a type; empty: of all types without a limit of their own.
@@ -191,17 +212,7 @@ func (s *Pages) Erase(w http.ResponseWriter, r *http.Request) error {
 	if _, err := upkeep.NewErasing(s.Store).Request(r.Context(), system, block, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	return s.web.Done(w, r, layout.PathErasures, "The machine is being erased.")
-}
-
-// ListErasures shows the receipts of erased machines.
-func (s *Pages) ListErasures(w http.ResponseWriter, r *http.Request) (err error) {
-	var p view.ErasuresPage
-	if p.Erasures, err = upkeep.NewErasing(s.Store).Erasures(r.Context(), shownErasures); err != nil {
-		return err
-	}
-	p.Shell = s.web.Shell(r, "Erased machines")
-	return s.web.Page(w, r, http.StatusOK, view.Erasures(p))
+	return s.web.Done(w, r, layout.PathData+"#erased", "The machine is being erased.")
 }
 
 // DumpSystem sends everything that is known about a machine as lines of JSON, to administrators with the
@@ -235,7 +246,7 @@ const (
 
 // ShowRegroup shows the last run of regrouping, or the one in the query (run).
 func (s *Pages) ShowRegroup(w http.ResponseWriter, r *http.Request) error {
-	p := view.RegroupPage{Version: grouping.RulesVersion}
+	var p view.RegroupPage
 	var err error
 	if p.Runs, err = s.Decisions.Regroups(r.Context(), shownRuns); err != nil {
 		return err
@@ -266,7 +277,7 @@ func (s *Pages) ShowRegroup(w http.ResponseWriter, r *http.Request) error {
 		p.Shell = s.web.BareShell(r, "")
 		return s.web.Page(w, r, http.StatusOK, view.RegroupRun(p))
 	}
-	p.Shell = s.web.Shell(r, "Grouping")
+	p.Shell = s.web.Shell(r, "Regrouping")
 	return s.web.Page(w, r, http.StatusOK, view.Regroup(p))
 }
 
@@ -315,7 +326,7 @@ const (
 	shownJobs    = 20
 )
 
-// ShowSymbols shows which instances symbolise, which symbols are missing, and the queue. The query
+// ShowSymbols shows which symbols are missing, and the queue. The query
 // contains the state of the jobs, and from which row on to show both lists.
 func (s *Pages) ShowSymbols(w http.ResponseWriter, r *http.Request) error {
 	if format := web.AcceptedExport(r); format != "" {
@@ -335,9 +346,6 @@ func (s *Pages) ShowSymbols(w http.ResponseWriter, r *http.Request) error {
 		if p.State, ok = view.SymbolStateOf(state); !ok {
 			return crash.Errorf(crash.Invalid, "unknown_state", "%q is not a state of symbolising.", state)
 		}
-	}
-	if p.Workers, err = s.Symbols.Workers(r.Context()); err != nil {
-		return err
 	}
 	if p.Totals, err = s.Symbols.SymbolTotals(r.Context()); err != nil {
 		return err

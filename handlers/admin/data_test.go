@@ -112,24 +112,25 @@ func TestPrivacyPage(t *testing.T) {
 	c := site.As(t, crash.RoleAdmin)
 	page := c.Get(layout.PathPrivacy).Want(http.StatusOK).
 		WantText("#changes + ul", "JournalErrors: secret instead of private").
-		WantText("#changes + ul", "Acme*: private instead of restricted").
-		WantText(".retention-table", "private_keep_days").WantText("main", "No problem is held.")
+		WantText("#changes + ul", "Acme*: private instead of restricted").WantText("[aria-label=Breadcrumb]", "Data")
+	c.Get(layout.PathData).Want(http.StatusOK).WantText(".retention-table", "private_keep_days").
+		WantText("main", "changes the class of 2 fields").WantNone(".rule-list")
 	checktest.Equal(t, "rows", page.HTML().Find(".field-table tbody tr").Length(), len(table.Rows()))
-	c.Post(layout.PathPrivacy+"/check", nil).WantRedirect(http.StatusSeeOther, layout.PathPrivacy)
+	c.Post(layout.PathPrivacy+"/check", nil).WantRedirect(http.StatusSeeOther, layout.PathData+"#privacy")
 	c.Post(layout.PathPrivacy+"/check", nil).Want(http.StatusConflict).WantText("[role=alert]", "has not ended yet")
 	store := upkeep.NewRetention(site.Store, table)
 	checktest.NoError(t, store.Continue(t.Context()))
-	c.Part(layout.PathPrivacy).Want(http.StatusOK).WantNone("main").
+	c.Part(layout.PathData).Want(http.StatusOK).WantNone("main").
 		WantText("#privacy-runs", "Of 1 report, 1 has secret fields and 1 has private fields.").
 		WantText("#found-secret", "JournalErrors 1")
-	c.Post(layout.PathPrivacy+"/apply", nil).WantRedirect(http.StatusSeeOther, layout.PathPrivacy)
+	c.Post(layout.PathPrivacy+"/apply", nil).WantRedirect(http.StatusSeeOther, layout.PathData+"#privacy")
 	checktest.NoError(t, store.Continue(t.Context()))
-	c.Get(layout.PathPrivacy).WantText("#privacy-runs", "Removed secret fields from 1 of 1 reports.")
+	c.Get(layout.PathData).WantText("#privacy-runs", "Removed secret fields from 1 of 1 reports.")
 	c.Get("/oops/"+site.Value(t, "select id from reports")).WantText("#fields-system", "names of secret fields, which "+
 		"mishap does not store")
 	c.Post(b.ID.Path()+"/hold", url.Values{"do": {"set"}, "reason": {"court"}})
-	c.Get(layout.PathPrivacy).WantText(".rule-list", "by ada-admin").WantText(".rule-list", "court").
-		WantText("main", "1 report belongs to a held problem.")
+	c.Get(layout.PathData).WantText(".rule-list", "by ada-admin").WantText(".rule-list", "court").
+		WantText("h3", "Problems exempt from removal (1 report)")
 }
 
 // TestExpiredCounts checks that no page and no answer of the API claims zero reports for days whose counts
@@ -139,14 +140,14 @@ func TestExpiredCounts(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{})
 	site.Save(t, crashtest.Native(crashtest.At(time.Now().UTC())))
 	c := site.As(t, crash.RoleAdmin)
-	c.Get(layout.PathPrivacy).WantText("main", "No daily counts have expired.")
+	c.Get(layout.PathData).WantText("main", "No daily counts have expired.")
 	old := time.Now().UTC().AddDate(-2, -6, 0).Format("20060102")
 	c.Get("/api/1.0/most-common-problems/?period=" + old).Want(http.StatusOK)
 	c.Get("/api/1.0/retracers-results/" + old + "/").Want(http.StatusOK)
 
 	dbtest.Must(upkeep.NewRetention(site.Store, nil).ExpireCounts(t.Context(), 2))(t)
 	from := upkeep.CountsFrom(time.Now(), 2)
-	c.Get(layout.PathPrivacy).WantText("main", "Daily counts before "+from.Format(time.DateOnly)+" have expired")
+	c.Get(layout.PathData).WantText("main", "Daily counts before "+from.Format(time.DateOnly)+" have expired")
 	for _, path := range []string{"/api/1.0/most-common-problems/?period=" + old,
 		"/api/1.0/retracers-results/" + old + "/"} {
 		if body := c.Get(path).Want(http.StatusBadRequest).Body; !strings.Contains(body, "counts_expired") {
@@ -226,11 +227,12 @@ func TestErasePage(t *testing.T) {
 		t.Errorf("dump: got %s", dump)
 	}
 	confirm := url.Values{"confirm": {crash.Truncate(string(system), view.EraseConfirmLength)}}
-	c.Post(problemsview.ErasePath(system), confirm).WantRedirect(http.StatusSeeOther, layout.PathErasures)
-	c.Get(layout.PathErasures).WantText("tbody tr", "running").WantText("tbody tr", "nothing.")
+	c.Post(problemsview.ErasePath(system), confirm).WantRedirect(http.StatusSeeOther, layout.PathData+"#erased")
+	c.Get(layout.PathErasures).WantRedirect(http.StatusMovedPermanently, layout.PathData+"#erased")
+	c.Get(layout.PathData).WantText("details[open] tbody tr", "running").WantText("details[open] tbody tr", "nothing.")
 	c.Get(problemsview.ErasePath(system)).WantText("main", "is being erased").WantNone("form#erase")
 	checktest.NoError(t, upkeep.NewErasing(site.Store).Continue(t.Context(), nil))
-	list := c.Get(layout.PathErasures).WantText("tbody tr", "1 report;")
+	list := c.Get(layout.PathData).WantText("#erased ~ details tbody tr", "1 report;")
 	if strings.Contains(list.Body, string(system)) {
 		t.Error("the receipt contains the machine")
 	}
@@ -249,9 +251,8 @@ func TestRegroupPage(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{})
 	b := site.Save(t, crashtest.Native())
 	c := site.As(t, crash.RoleAdmin)
-	c.Get(layout.PathRegroup).Want(http.StatusOK).WantText("main", "Stored reports have not been regrouped yet.").WantText(
-		".admin-nav",
-		"Grouping")
+	c.Get(layout.PathData).Want(http.StatusOK).WantText("main", "Stored reports have not been regrouped yet.")
+	c.Get(layout.PathRegroup).Want(http.StatusOK).WantText(".admin-nav [aria-current]", "Data")
 	c.Post(layout.PathRegroup, nil).WantRedirect(http.StatusSeeOther, layout.PathRegroup)
 	c.Get(layout.PathRegroup).WantText("#regroup-run", "0 would move").WantNone("form[action='/admin/regroup/apply']").
 		WantText("#regroup-run form button", "Stop")
@@ -324,16 +325,16 @@ func TestSymbolsForAdmins(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{})
 	store := symbols.New(site.Store)
 	admin := site.As(t, crash.RoleAdmin)
-	admin.Get(layout.PathSymbols).Want(http.StatusOK).WantText(".admin-nav [aria-current]", "Symbols").
-		WantText("section", "No running instance symbolises").WantText("main", "Nothing is missing").
+	admin.Get(layout.PathData).Want(http.StatusOK).WantText("main", "No running instance symbolises")
+	admin.Get(layout.PathSymbols).Want(http.StatusOK).WantText("main", "Nothing is missing").
 		WantText("main", "Nothing is being symbolised, and nothing is queued")
 
 	for _, w := range []crash.SymbolWorker{{Store: "s", Problem: "gdb is <not> installed."},
 		{Store: "s", Architectures: []string{"amd64", "i386"}}} {
 		checktest.NoError(t, store.WorkerSeen(t.Context(), w))
-		admin.Get(layout.PathSymbols).WantText(".symbol-instances", w.Problem)
+		admin.Get(layout.PathData).WantText(".symbol-instances", w.Problem)
 	}
-	admin.Get(layout.PathSymbols).WantText(".symbol-instances", "symbolises amd64, i386")
+	admin.Get(layout.PathData).WantText(".symbol-instances", "symbolises amd64, i386")
 
 	const path = "/opt/it's <b>/libtide.so"
 	missing := &crash.SymbolSearch{Searched: []crash.SymbolAttempt{{Source: "http://symbols.example", Outcome: "missing",

@@ -3,6 +3,7 @@ package admin
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,38 +36,45 @@ func (p ErasePage) form() layout.PostFormArgs {
 
 func (p ErasePage) running() bool { return len(p.Before) > 0 && p.Before[0].Finished.IsZero() }
 
-// ErasuresPage lists erased machines, newest first.
-type ErasuresPage struct {
-	Shell    layout.Shell
-	Erasures []crash.Erasure
-}
+// DataPage holds the page about stored data.
+type DataPage struct {
+	Shell  layout.Shell
+	Checks []crash.HealthCheck
 
-// PrivacyPage holds the table of classes, retention, and runs over stored reports.
-type PrivacyPage struct {
-	Shell      layout.Shell
-	Rows       []privacy.Row
-	Unlisted   privacy.Class
-	Secrets    []string // parts of names that make an unlisted field secret
 	Removals   []privacy.Removal
 	CountsFrom time.Time // first day whose counts have not expired; zero: none have
 	Held       int64     // counted reports of held problems
 	Holds      []problems.MarkedProblem
 	Runs       []privacy.Run // newest first
 	Problem    string        // why a run could not be started; empty: nothing
+	Changed    int           // fields whose class the configuration changes
+	Embargoed  int           // problems that the reader may see
+
+	Version  int                // of the grouping rules of this program
+	Regroups []crash.RegroupRun // newest first
+	Workers  []crash.SymbolWorker
+	Symbols  crash.SymbolTotals
+	Erasures []crash.Erasure // newest first
 }
 
-// running reports whether a run has not ended.
-func (p PrivacyPage) running() bool { return len(p.Runs) > 0 && p.Runs[0].Finished.IsZero() }
+// checking reports whether a run over the stored reports has not ended.
+func (p DataPage) checking() bool { return len(p.Runs) > 0 && p.Runs[0].Finished.IsZero() }
 
-func (p PrivacyPage) form(what string) layout.PostFormArgs {
-	return layout.PostFormArgs{ID: "privacy-" + what, Action: layout.PathPrivacy + "/" + what,
-		CSRFToken: p.Shell.CSRFToken,
-		Class:     "inline"}
+func (p DataPage) erasing() bool {
+	return slices.ContainsFunc(p.Erasures, func(e crash.Erasure) bool { return e.Finished.IsZero() })
 }
 
-func (p PrivacyPage) changed() []privacy.Row {
-	var rows []privacy.Row
-	for _, r := range p.Rows {
+// PrivacyPage holds the table of classes.
+type PrivacyPage struct {
+	Shell    layout.Shell
+	Rows     []privacy.Row
+	Unlisted privacy.Class
+	Secrets  []string // parts of names that make an unlisted field secret
+}
+
+// Changed returns the fields whose class the configuration changes.
+func Changed(all []privacy.Row) (rows []privacy.Row) {
+	for _, r := range all {
 		if r.Changed() {
 			rows = append(rows, r)
 		}
@@ -84,23 +92,17 @@ func shownFields(counts map[string]int64) []privacy.FieldCount {
 
 // RegroupPage holds the state of regrouping.
 type RegroupPage struct {
-	Shell   layout.Shell
-	Version int               // version of the grouping rules of this program
-	Run     *crash.RegroupRun // the run shown; nil: there was none yet
-	Effect  crash.RegroupEffect
-	Moves   []crash.RegroupMove // the largest moves
-	Runs    []crash.RegroupRun  // newest first
+	Shell  layout.Shell
+	Run    *crash.RegroupRun // the run shown; nil: there was none yet
+	Effect crash.RegroupEffect
+	Moves  []crash.RegroupMove // the largest moves
+	Runs   []crash.RegroupRun  // newest first
 }
 
 func (p RegroupPage) running() bool { return p.Run != nil && p.Run.State == crash.RegroupRunning }
 
 // nothingToDo reports whether a complete run found no report to move.
 func (p RegroupPage) nothingToDo() bool { return p.Run.State == crash.RegroupDone && p.Run.Moved == 0 }
-
-func (p RegroupPage) form(what string) layout.PostFormArgs {
-	return layout.PostFormArgs{ID: "regroup" + what, Action: layout.PathRegroup + what, CSRFToken: p.Shell.CSRFToken,
-		Class: "inline"}
-}
 
 func runPath(r crash.RegroupRun) string { return fmt.Sprintf("%s?run=%d", layout.PathRegroup, r.ID) }
 
@@ -114,8 +116,7 @@ func RegroupPercent(r crash.RegroupRun) int64 {
 
 // SymbolsPage holds the page about symbols.
 type SymbolsPage struct {
-	Shell   layout.Shell
-	Workers []crash.SymbolWorker
+	Shell layout.Shell
 
 	Missing       []crash.MissingSymbol
 	MissingFrom   int   // number of rows before the first one

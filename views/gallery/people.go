@@ -80,17 +80,15 @@ func decided() []specimen {
 			System:  "5a0123456789abcdef",
 			Facts:   crash.MachineFacts{Reports: 41, Problems: 7, Only: 2, Cores: 1, Jobs: 3, First: day(-40), Last: day(-1)},
 			Problem: "These are not the first 8 characters of the id of the machine; nothing was erased."})},
-		{"Erased machines", adminview.Erasures(adminview.ErasuresPage{Shell: shell("Erased machines", admin),
-			Erasures: []crash.Erasure{{ID: 2, Digest: strings.Repeat("c0ffee", 10) + "0123", Person: "ada", Requested: day(0)},
-				{ID: 1, Digest: strings.Repeat("decade", 10) + "4567", Blocked: true, Via: "root", Requested: day(-3),
-					Finished: day(-3), Counts: crash.ErasedCounts{Reports: 41, Cores: 1, Problems: 7, Gone: 2}}}})},
-		{"Regrouping, preview", adminview.Regroup(adminview.RegroupPage{Shell: shell("Grouping", admin), Version: 3,
+		{"Data", adminview.Data(dataPage())},
+		{"Data, none", adminview.Data(adminview.DataPage{Shell: shell("Data", admin)})},
+		{"Regrouping, preview", adminview.Regroup(adminview.RegroupPage{Shell: shell("Regrouping", admin),
 			Run:    &crash.RegroupRun{ID: 2, Rules: 3, Dry: true, State: crash.RegroupDone, LookedAt: 1858, Moved: 12},
 			Effect: crash.RegroupEffect{Changed: 2, Split: 1, New: 1},
 			Moves: []crash.RegroupMove{{From: b.ID, FromLabel: b.Title, To: bucket(1).ID, ToLabel: "short rows", New: true,
 				Reports: 12}},
 		})},
-		{"Privacy, run in progress", adminview.Privacy(privacyPage(shell("Privacy", admin)))},
+		{"Privacy", adminview.Privacy(privacyPage(shell("Privacy", admin)))},
 		{"Hold", problemsview.MarkPage(problemsview.TriageForm{Shell: shell("Hold", viewer), Kind: crash.MarkHold,
 			Buckets: []crash.Bucket{b}, Problem: "A reason is one line of at most 500 characters."})},
 		{"Hold, lifting", problemsview.MarkPage(problemsview.TriageForm{Shell: shell("Hold", viewer),
@@ -409,8 +407,21 @@ var hold = crash.Mark{Kind: crash.MarkHold, Person: "ada", Reason: "court order 
 func privacyPage(shell layout.Shell) adminview.PrivacyPage {
 	table, _ := privacy.Parse("JournalErrors=secret Acme*=restricted", "private")
 	return adminview.PrivacyPage{
-		Shell: shell, Rows: table.Rows(), Unlisted: table.Unlisted(), Secrets: privacy.SecretNames(), Held: 1234,
-		CountsFrom: day(-2000),
+		Shell: shell, Rows: table.Rows(), Unlisted: table.Unlisted(), Secrets: privacy.SecretNames(),
+	}
+}
+
+// dataPage returns the page about data with a run in progress, and everything else that it can have.
+func dataPage() adminview.DataPage {
+	return adminview.DataPage{
+		Shell: shell("Data", admin), Held: 1234, CountsFrom: day(-2000), Changed: 2, Embargoed: 1, Version: 3,
+		Regroups: []crash.RegroupRun{{ID: 2, Rules: 3, State: crash.RegroupRunning, Waiting: true, LookedAt: 12}},
+		Workers: []crash.SymbolWorker{{Architectures: []string{"amd64", "i386"}, Seen: now},
+			{Problem: "gdb is not installed.", Seen: now}},
+		Symbols: symbols().Totals,
+		Erasures: []crash.Erasure{{ID: 2, Digest: strings.Repeat("c0ffee", 10) + "0123", Person: "ada", Requested: day(0)},
+			{ID: 1, Digest: strings.Repeat("decade", 10) + "4567", Blocked: true, Via: "root", Requested: day(-3),
+				Finished: day(-3), Counts: crash.ErasedCounts{Reports: 41, Cores: 1, Problems: 7, Gone: 2}}},
 		Removals: []privacy.Removal{
 			{What: "Core dumps", Key: "cores_keep_days", Days: 7, Week: 3, All: 12},
 			{What: "Private fields of reports", Key: "private_keep_days", Days: 42, Week: 1_000_000, All: 10_000_000,

@@ -470,8 +470,6 @@ func symbols() adminview.SymbolsPage {
 	page := adminview.SymbolsPage{
 		Shell: shell("Symbols", admin), MissingSize: 25, MissingTotal: 40, MissingJobs: 10_000, MissingCapped: true,
 		QueueSize: 20, QueueMore: true,
-		Workers: []crash.SymbolWorker{{Architectures: []string{"amd64", "i386"}, Seen: now},
-			{Problem: "gdb is not installed.", Seen: now}},
 		Missing: []crash.MissingSymbol{
 			{Kind: crash.MissingDebugFile, Path: "/usr/lib/x86_64-linux-gnu/libtide.so.1", Package: "libtide1",
 				Version: "1:2.0-1ubuntu1", Architecture: "amd64", BuildID: "9a3f6c1b2d4e5f60718293a4b5c6d7e8f9012345",

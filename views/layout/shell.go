@@ -106,6 +106,7 @@ const (
 
 	PathAdmin     = "/admin"
 	PathTracker   = "/admin/tracker"
+	PathData      = "/admin/data"
 	PathPeople    = "/admin/people"
 	PathAccess    = "/admin/access" // of forms about rights; pages are at PathPeople
 	PathAllTokens = "/admin/tokens"
