@@ -798,7 +798,7 @@ func waysToSignIn(p AccountPage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 66, " <button>Change password</button><p class=\"hint\">This signs you out everywhere else. API tokens keep working.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 66, " <button>Change password</button><p class=\"hint\">This signs you out everywhere else.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
