@@ -11,6 +11,7 @@ import (
 
 	"mishap/assets"
 	"mishap/crash"
+	"mishap/crash/privacy"
 	"mishap/crash/stats"
 	"mishap/handlers/admin"
 	"mishap/handlers/api"
@@ -251,11 +252,11 @@ func (s *Server) routes() (http.Handler, error) {
 		admin.Post(layout.PathTemplates, do(s.admin.ChangeTemplate))
 		admin.Get(layout.PathData, do(s.admin.ShowData))
 		admin.Get(layout.PathPrivacy, do(s.admin.ShowPrivacy))
-		admin.Post(layout.PathPrivacy+"/check", do(s.admin.CheckPrivacy))
-		admin.Post(layout.PathPrivacy+"/apply", do(s.admin.ApplyPrivacy))
+		admin.Post(layout.PathPrivacy+"/check", do(s.admin.StartPrivacyRun(privacy.RunCheck)))
+		admin.Post(layout.PathPrivacy+"/apply", do(s.admin.StartPrivacyRun(privacy.RunApply)))
 		admin.Get(layout.PathRegroup, do(s.admin.ShowRegroup))
-		admin.Post(layout.PathRegroup, do(s.admin.TryRegroup))
-		admin.Post(layout.PathRegroup+"/apply", do(s.admin.ApplyRegroup))
+		admin.Post(layout.PathRegroup, do(s.admin.StartRegroup(true)))
+		admin.Post(layout.PathRegroup+"/apply", do(s.admin.StartRegroup(false)))
 		admin.Post(layout.PathRegroup+"/stop", do(s.admin.StopRegroup))
 		admin.Get(layout.PathSymbols, do(s.admin.ShowSymbols))
 		admin.Get(layout.PathSymbols+".{format}", do(export.File(s.admin.ExportSymbols)))

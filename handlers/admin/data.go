@@ -133,27 +133,20 @@ func (s *Pages) removals(ctx context.Context, store *upkeep.Retention) (all []pr
 	), due.Held, nil
 }
 
-// CheckPrivacy starts a run that counts the secret and private fields of stored reports.
-func (s *Pages) CheckPrivacy(w http.ResponseWriter, r *http.Request) error {
-	return s.startPrivacyRun(w, r, privacy.RunCheck)
-}
-
-// ApplyPrivacy starts a run that removes the secret fields of stored reports.
-func (s *Pages) ApplyPrivacy(w http.ResponseWriter, r *http.Request) error {
-	return s.startPrivacyRun(w, r, privacy.RunApply)
-}
-
-// startPrivacyRun starts a run. A task of any instance does the work.
-func (s *Pages) startPrivacyRun(w http.ResponseWriter, r *http.Request, kind privacy.RunKind) error {
-	retention := upkeep.NewRetention(s.Store, s.web.Config.Privacy)
-	_, err := retention.Start(r.Context(), kind, s.web.Now(), web.CurrentUser(r).Name)
-	if errors.Is(err, crash.Conflict) {
-		return s.sendData(w, r, http.StatusConflict, web.AnswerTo(r, err).Message)
+// StartPrivacyRun starts a run that counts the secret and private fields of stored reports, or removes the secret
+// ones. A task of any instance does the work.
+func (s *Pages) StartPrivacyRun(kind privacy.RunKind) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		retention := upkeep.NewRetention(s.Store, s.web.Config.Privacy)
+		_, err := retention.Start(r.Context(), kind, s.web.Now(), web.CurrentUser(r).Name)
+		if errors.Is(err, crash.Conflict) {
+			return s.sendData(w, r, http.StatusConflict, web.AnswerTo(r, err).Message)
+		}
+		if err != nil {
+			return err
+		}
+		return s.web.Done(w, r, layout.PathData+"#privacy", "The run over the stored reports has started.")
 	}
-	if err != nil {
-		return err
-	}
-	return s.web.Done(w, r, layout.PathData+"#privacy", "The run over the stored reports has started.")
 }
 
 // reportsOfType names the reports of a type; empty: of all types without a limit of their own.
@@ -283,20 +276,13 @@ func (s *Pages) ShowRegroup(w http.ResponseWriter, r *http.Request) error {
 
 var errNoRun = crash.Errorf(crash.NotFound, "unknown_run", "There is no such regrouping run.")
 
-// TryRegroup starts a dry run, which finds out what the present grouping rules would change.
-func (s *Pages) TryRegroup(w http.ResponseWriter, r *http.Request) error {
-	return s.startRegroup(w, r, true)
-}
-
-// ApplyRegroup starts regrouping the stored reports.
-func (s *Pages) ApplyRegroup(w http.ResponseWriter, r *http.Request) error {
-	return s.startRegroup(w, r, false)
-}
-
-// startRegroup starts a run. A job of any instance does the work.
-func (s *Pages) startRegroup(w http.ResponseWriter, r *http.Request, dry bool) error {
-	_, err := s.Decisions.StartRegroup(r.Context(), grouping.RulesVersion, dry, web.CurrentUser(r).Name)
-	return s.answerRegroup(w, r, err)
+// StartRegroup starts regrouping the stored reports, or a dry run, which finds out what would change. A job of any
+// instance does the work.
+func (s *Pages) StartRegroup(dry bool) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		_, err := s.Decisions.StartRegroup(r.Context(), grouping.RulesVersion, dry, web.CurrentUser(r).Name)
+		return s.answerRegroup(w, r, err)
+	}
 }
 
 // StopRegroup stops a run.

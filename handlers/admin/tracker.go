@@ -41,10 +41,7 @@ func (s *Pages) sendTrackerPage(w http.ResponseWriter, r *http.Request, failed e
 		a.Headers(w)
 		status, p.Problem, p.Pressed = a.Status, a.Message, path.Base(r.URL.Path)
 	}
-	if err := s.sendTracker(w, r, status, p); err != nil {
-		return errors.Join(failed, err)
-	}
-	return nil
+	return s.sendTracker(w, r, status, p)
 }
 
 // sendTracker fills in what does not depend on the form that was sent, and sends the page.

@@ -185,17 +185,9 @@ func (p SymbolsPage) missingMore() bool {
 	return int64(p.MissingFrom+len(p.Missing)) < p.MissingTotal
 }
 
-func missingKind(kind crash.MissingKind) string {
-	switch kind {
-	case crash.MissingProgram:
-		return "program"
-	case crash.MissingDebugFile:
-		return "debug file"
-	case crash.MissingBuild:
-		return "build-id"
-	}
-	return string(kind)
-}
+// missingKinds names the kinds of missing symbols.
+var missingKinds = map[crash.MissingKind]string{crash.MissingProgram: "program",
+	crash.MissingDebugFile: "debug file", crash.MissingBuild: "build-id"}
 
 // missingPackage returns the package that provides a missing symbol, with its version.
 func missingPackage(m crash.MissingSymbol) string {
@@ -229,17 +221,13 @@ func queueSentence(j crash.SymbolQueueRow) string {
 
 // queueTime returns the time that matters for the state of a job.
 func queueTime(j crash.SymbolQueueRow) time.Time {
-	switch j.State {
-	case crash.SymbolsRunning:
+	switch {
+	case j.State == crash.SymbolsRunning:
 		return j.Started
-	case crash.SymbolsQueued:
-		return j.Created
-	default:
-		if !j.Ended.IsZero() {
-			return j.Ended
-		}
+	case j.State == crash.SymbolsQueued || j.Ended.IsZero():
 		return j.Created
 	}
+	return j.Ended
 }
 
 func architectures(w crash.SymbolWorker) string { return strings.Join(w.Architectures, ", ") }

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"net/url"
 
 	"mishap/crash"
@@ -39,15 +40,10 @@ func templateURL(pkg, problemType string) string {
 }
 
 func templateFor(t crash.BugTemplate) string {
-	switch {
-	case t.Package != "" && t.ProblemType != "":
-		return templateForType(t.Package, t.ProblemType)
-	case t.Package != "":
-		return templateForType(t.Package, "all types")
-	case t.ProblemType != "":
-		return templateForType("all packages", t.ProblemType)
+	if t.Package == "" && t.ProblemType == "" {
+		return "all packages and problem types"
 	}
-	return "all packages and problem types"
+	return cmp.Or(t.Package, "all packages") + ", " + cmp.Or(t.ProblemType, "all types")
 }
 
 // For describes the scope of the text.
@@ -59,5 +55,3 @@ func (p TemplatesPage) form() layout.PostFormArgs {
 		Part: true, Target: "#template", Errors: "#template-trouble",
 	}
 }
-
-func templateForType(packages, problemType string) string { return packages + ", " + problemType }

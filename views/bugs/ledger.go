@@ -69,9 +69,7 @@ func filingState(state crash.FilingState) (word, look, means string) {
 }
 
 // FilingsURL returns the address of the ledger, or of the filings in one state.
-func FilingsURL(state crash.FilingState) string { return filingsURL(state) }
-
-func filingsURL(state crash.FilingState) string {
+func FilingsURL(state crash.FilingState) string {
 	if state == "" {
 		return layout.PathFilings
 	}

@@ -89,21 +89,17 @@ var endpointKinds = []struct {
 
 // EndpointWord returns the name of a kind of endpoint.
 func EndpointWord(kind crash.EndpointKind) string {
-	for _, k := range endpointKinds {
-		if k.kind == kind {
-			return k.word
-		}
-	}
-	return string(kind)
+	word, _ := endpointKind(kind)
+	return word
 }
 
-func endpointHelp(kind crash.EndpointKind) string {
+func endpointKind(kind crash.EndpointKind) (word, help string) {
 	for _, k := range endpointKinds {
 		if k.kind == kind {
-			return k.help
+			return k.word, k.help
 		}
 	}
-	return ""
+	return string(kind), ""
 }
 
 func endpointState(e crash.Endpoint) (word, look string) {
@@ -125,6 +121,11 @@ var deliveryStates = []struct {
 	{crash.DeliveryDelivered, "delivered", "state-done", "the endpoint accepted it"},
 	{crash.DeliveryFailed, "failed", "state-error", "the endpoint refused it for good, or all attempts failed"},
 	{crash.DeliverySummarised, "summarised", "", "the limit held it back, and a summary mentions it"},
+}
+
+func (p EndpointPage) help() string {
+	_, help := endpointKind(p.Endpoint.Kind)
+	return help
 }
 
 func (p EndpointPage) isNew() bool { return p.Endpoint.ID == 0 }
