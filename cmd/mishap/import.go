@@ -37,17 +37,15 @@ func (p *program) importCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import [--system HASH] FILE.crash...",
 		Short: "Stores the reports in crash report files",
-		Long: `Stores the reports in apport's files, as if the machine named by --system had sent them, or a machine
-without a name. Give the hash that whoopsie sends for the machine of the files, which is in its
-/var/lib/whoopsie/whoopsie-id. Then a report counts once, even if the machine sends it, too.
+		Long: `Stores the reports in apport's files as if a machine had sent them. With --system, give the machine's
+hash, from its /var/lib/whoopsie/whoopsie-id. A report that the machine also sends then counts once.
 
-A core dump is stored as if the machine had been asked for it, and "mishap serve" then gives the report
-its names, unless it needs none, or cores or cores_packages forbid it; then the reason is printed. Text that
-is not valid UTF-8 is repaired. Fields that are not text are dropped, and their names printed.
+Core dumps are stored, too, and "mishap serve" symbolises them, unless the report needs no names, or cores
+or cores_packages forbid it; then the reason is printed. Text that is not valid UTF-8 is repaired. Fields
+that are not text are dropped, and their names printed.
 
-Files that cannot be read or that are refused are printed with the reason, and the exit status is 1;
-the others are imported. A report that was imported before is recognised and counts once. Symbolic links
-are not followed.`,
+Files that cannot be read or are refused are printed with the reason, the others are imported, and the
+exit status is 1. A report that was imported before counts once. Symbolic links are not followed.`,
 		Example: `  mishap import /var/crash/*.crash
   mishap import --system "$(cat /var/lib/whoopsie/whoopsie-id)" /var/crash/*.crash`,
 		Args: cobra.MinimumNArgs(1),

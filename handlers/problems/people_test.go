@@ -61,7 +61,7 @@ func TestAssignOnThePage(t *testing.T) {
 		Tasks: []crash.BugTask{{Target: "/ubuntu/+source/tidewatch", Assignee: "carla"}}}
 	checktest.NoError(t, site.Bugs.SaveBugReading(t.Context(), reading, "", time.Hour))
 	page = triager.Get(path).WantText("#people dd", "carla (in the practice tracker)").
-		WantText("#people .hint", "The bug’s assignee counts.").WantNone("#assign-me, a[href$='/assign']")
+		WantText("#people .hint", "Change the bug’s assignee in ").WantNone("#assign-me, a[href$='/assign']")
 	if got := page.Attr("#people a.quiet", "href"); got != "https://bugs.example/7" {
 		t.Errorf("link to the bug: got %q", got)
 	}
