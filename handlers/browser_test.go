@@ -318,7 +318,7 @@ func TestClicks(t *testing.T) {
 			s.click("form.create-bug button", ".bug-now .bug-link")
 			checktest.Equal(t, "file: bugs", len(site.Tracker.Bugs()), 2)
 		}},
-		{"make a rule, with a rehearsal", func() {
+		{"make a rule, with a preview", func() {
 			s.open("/", "main h1")
 			s.click(".top-nav a[href^='/admin']", "main h1")
 			s.click("a[href='/admin/rules']", ".rule-list")
