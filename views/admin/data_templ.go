@@ -904,7 +904,7 @@ func Data(p DataPage) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				if p.Embargoed == 0 {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 65, "<p class=\"quiet\">You see no embargoed problem.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 65, "<p class=\"quiet\">There is none that you may see.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
