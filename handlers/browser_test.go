@@ -94,8 +94,11 @@ func startWithAxe(t *testing.T) context.Context {
 }
 
 // axeRun runs axe-core on the page, with the rule about the size of controls (WCAG 2.2: 24 px), which is
-// off by default.
-const axeRun = `axe.run({resultTypes: ["violations"], rules: {"target-size": {enabled: true}}}).
+// off by default. For it, the whole page is laid out, and messages are in the page: what they cover can be scrolled.
+const axeRun = `var sheet = new CSSStyleSheet();
+	sheet.replaceSync("* {content-visibility: visible !important} .flashes {position: static !important}");
+	document.adoptedStyleSheets = [sheet];
+	axe.run({resultTypes: ["violations"], rules: {"target-size": {enabled: true}}}).
 	then((r) => JSON.stringify(r.violations))`
 
 // checkGallery checks pages of the gallery on a screen: axe-core finds nothing, and at most one button is
@@ -291,7 +294,10 @@ func TestClicks(t *testing.T) {
 		{"take a problem, from a mail", func() {
 			s.clicks++
 			s.open(problem, "#people")
+			const top = `document.querySelector("main").offsetTop`
+			before := handlertest.Eval[float64](ctx, t, top)
 			s.click("#assign-me button", "#flash .flash-done form button")
+			checktest.Equal(t, "top of the page with a message", handlertest.Eval[float64](ctx, t, top), before)
 			page := site.As(t, crash.RoleAdmin).Get(b.ID.Path())
 			page.WantText("#people dd", ada.Name)
 		}},

@@ -48,7 +48,7 @@ const (
 	FlashError FlashKind = "error"
 )
 
-// Flash is a message shown once at the top of a page.
+// Flash is a message shown once above a page.
 type Flash struct {
 	Kind FlashKind
 	Text string
@@ -156,7 +156,7 @@ func Poll(url, often string, needed bool) templ.Attributes {
 }
 
 // InPlace returns the attributes that make a link or a form put the answer of url into the page, in
-// place of target. Refusals appear among the messages at the top. Without scripts the browser
+// place of target. Refusals appear among the messages. Without scripts the browser
 // follows the link.
 func InPlace(url, target string) templ.Attributes {
 	return templ.Attributes{

@@ -214,7 +214,7 @@ var keyTable = [][2]string{
 	{"n", "Write a note about this problem"},
 	{",", "Show the stack of the next newer report"},
 	{".", "Show the stack of the next older report"},
-	{"u", "Undo what the message at the top says"},
+	{"u", "Undo what the message says"},
 	{"x", "Select or deselect the row"},
 	{"?", "Show or close this list; Escape closes it, too"},
 }

@@ -1,4 +1,5 @@
-// Remembers how pages look, in the cookies that the server reads: the theme, and folds that a person opened. Closes menus.
+// Remembers how pages look, in the cookies that the server reads: the theme, and folds that a person opened. Closes menus and
+// messages.
 (() => {
   "use strict";
 
@@ -40,6 +41,8 @@
       fold.querySelector("textarea, input:not([type=hidden], [type=checkbox])")?.focus();
     }
   }, true);
+
+  document.addEventListener("click", (event) => event.target.closest?.("[data-dismiss]")?.parentElement.remove());
 
   // A menu closes like a popover: by a click elsewhere, and by Escape, which returns to its button.
   const closeMenus = (except) => {
