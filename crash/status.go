@@ -44,6 +44,17 @@ var StateWords = []StateWord{
 	StateFixed, StateNameless, StateTests,
 }
 
+// NewsReason is why a problem is in the list of what is new since a person last looked.
+type NewsReason string
+
+// The reasons, in the order of the list.
+const (
+	NewsAgain     NewsReason = "again"     // seen in a version that has the fix
+	NewsNew       NewsReason = "new"       // first seen in the past week
+	NewsRising    NewsReason = "rising"    // more reports than in the week before
+	NewsUndecided NewsReason = "undecided" // without a bug, an assignee or a decision
+)
+
 // VersionSeen is how often a problem was seen in one version of its package in one release.
 type VersionSeen struct {
 	Release     Release

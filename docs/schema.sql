@@ -1650,6 +1650,19 @@ ALTER TABLE privacy_runs ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE problem_reads (
+    user_id bigint NOT NULL,
+    bucket_id bytea NOT NULL,
+    reason text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT problem_reads_reason_check CHECK ((reason = ANY (ARRAY['again'::text, 'new'::text, 'rising'::text, 'undecided'::text])))
+);
+COMMENT ON TABLE problem_reads IS 'Problems that a person has read, for the list of what is new since they last looked.';
+COMMENT ON COLUMN problem_reads.user_id IS 'The account.';
+COMMENT ON COLUMN problem_reads.bucket_id IS 'The problem as it was when it was read.';
+COMMENT ON COLUMN problem_reads.reason IS 'Why it was in the list then. For another reason it is unread again.';
+COMMENT ON COLUMN problem_reads.at IS 'When it was read.';
+
 CREATE TABLE problem_tags (
     id bigint NOT NULL,
     bucket_id bytea NOT NULL,
@@ -2469,6 +2482,9 @@ ALTER TABLE ONLY package_versions
 ALTER TABLE ONLY privacy_runs
     ADD CONSTRAINT privacy_runs_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY problem_reads
+    ADD CONSTRAINT problem_reads_pkey PRIMARY KEY (user_id, bucket_id);
+
 ALTER TABLE ONLY problem_tags
     ADD CONSTRAINT problem_tags_pkey PRIMARY KEY (id);
 
@@ -2911,6 +2927,12 @@ ALTER TABLE ONLY notices
 
 ALTER TABLE ONLY own_tracker_accounts
     ADD CONSTRAINT own_tracker_accounts_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY problem_reads
+    ADD CONSTRAINT problem_reads_bucket_id_fkey FOREIGN KEY (bucket_id) REFERENCES buckets(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY problem_reads
+    ADD CONSTRAINT problem_reads_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY recovery_codes
     ADD CONSTRAINT recovery_codes_user_id_fkey FOREIGN KEY (user_id) REFERENCES second_factors(user_id) ON DELETE CASCADE;

@@ -144,6 +144,8 @@ func (s *Server) routes() (http.Handler, error) {
 		viewer.Post(problemsview.PathSearches+"/{id}", do(s.lists.ChangeSearch))
 		viewer.Post(problemsview.PathSearches+"/{id}/delete", do(s.lists.DeleteSearch))
 		viewer.Post(problemsview.PathSearches+"/{id}/restore", do(s.lists.RestoreSearch))
+		viewer.Get(layout.PathNews, do(s.lists.ShowNews))
+		viewer.Post(layout.PathNews, do(s.lists.ReadNews))
 		viewer.Get(layout.PathMy, do(s.lists.ShowMy))
 		viewer.Get(layout.PathMy+".{format}", do(export.File(s.lists.ExportMy)))
 		viewer.Post(problemsview.PathFollow, do(s.lists.Follow))

@@ -797,6 +797,7 @@ var rightsCases = slices.Concat(
 		{route: "POST /api/1.0/erase-machine/", need: admin, path: "/api/1.0/erase-machine/",
 			json: map[string]any{"system": "no-such-machine"}},
 
+		{route: "POST /new", need: viewer, form: "problems={problem}"},
 		{route: "GET /problem/{id}.{format}", need: viewer, path: "/problem/{problem}.csv", shows: true},
 		{route: "GET /problem/{id}.{format}", need: viewer, path: "/problem/{problem}.json", shows: true},
 		{route: "GET /problem/{id}/traits", need: viewer, path: "/problem/{problem}/traits"},
@@ -859,7 +860,7 @@ var rightsCases = slices.Concat(
 		"GET /account/notifications", "POST /account/notifications", "POST /account/notifications/address",
 		"POST /account/notifications/remove", "POST /account/notifications/test",
 		"GET /account/notifications/confirm/{token}", "POST /account/notifications/confirm/{token}", "GET /embargoed",
-		"GET /inbox", "GET /inbox.{format}", "POST /inbox/read", "POST /inbox/unread", "GET /my", "GET /my.{format}",
+		"GET /inbox", "GET /inbox.{format}", "POST /inbox/read", "POST /inbox/unread", "GET /my", "GET /my.{format}", "GET /new",
 		"POST /my/follow", "POST /my/unfollow", "POST /my/seen", "GET /searches", "POST /searches",
 		"POST /searches/{id}", "POST /searches/{id}/delete", "POST /searches/{id}/restore"),
 	plain(somePrivate, "GET /user/"),

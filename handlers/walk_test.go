@@ -398,7 +398,7 @@ func TestDeadlinePasses(t *testing.T) {
 	defer asking.Wait()
 	for _, path := range []string{
 		"/", "/search?q=a", b.ID.Path(), b.ID.Path() + "/traits", b.ID.Path() + "/review", "/bug/1", "/bucket/?id=x",
-		"/package/tidewatch", "/release/Ubuntu%2024.04", "/oops/" + rows[0].ID.String(), "/user/machine-1", "/my",
+		"/package/tidewatch", "/release/Ubuntu%2024.04", "/oops/" + rows[0].ID.String(), "/user/machine-1", "/my", "/new",
 		"/admin/tracker", "/admin/filings",
 		"/problems.csv", "/problems.json", "/problems.atom", "/search.csv?q=a", b.ID.Path() + ".csv", b.ID.Path() +
 			"/versions.csv",

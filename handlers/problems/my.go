@@ -80,7 +80,7 @@ func (s *Lists) ExportMy(w http.ResponseWriter, r *http.Request, format string) 
 	if err != nil {
 		return err
 	}
-	chosen, _, err := s.selectFollowed(r, b, follows)
+	chosen, _, err := s.choices.selectFollowed(r, b, follows)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func myPageChoice(r *http.Request) (choice view.ListChoice, only string, ignored
 
 // packagesOf returns the source packages of a person, team or set, or the package itself. known
 // is false until the tracker has answered.
-func (s *Lists) packagesOf(ctx context.Context, f crash.Follow) (names []string, known bool, err error) {
+func (s *choices) packagesOf(ctx context.Context, f crash.Follow) (names []string, known bool, err error) {
 	switch f.Kind {
 	case crash.FollowPerson:
 		return s.Bugs.PackagesOfPerson(ctx, f.Name)
@@ -141,7 +141,7 @@ func (s *Lists) packagesOf(ctx context.Context, f crash.Follow) (names []string,
 // followIndex maps each package to the positions of the follows that include it.
 type followIndex map[string][]int
 
-func (s *Lists) packagesFollowed(ctx context.Context, follows []crash.Follow) (followIndex, []view.Followed, error) {
+func (s *choices) packagesFollowed(ctx context.Context, follows []crash.Follow) (followIndex, []view.Followed, error) {
 	packages, list := followIndex{}, make([]view.Followed, len(follows))
 	for i, f := range follows {
 		list[i].Follow = f
@@ -166,7 +166,7 @@ func (s *Lists) fillMy(r *http.Request, page *view.MyPage, follows []crash.Follo
 	if err != nil {
 		return err
 	}
-	chosen, followed, err := s.selectFollowed(r, b, follows)
+	chosen, followed, err := s.choices.selectFollowed(r, b, follows)
 	if err != nil {
 		return err
 	}
@@ -364,7 +364,7 @@ func (s *selection) byArrival(p *index.Problem) bool {
 		slices.ContainsFunc(s.problems[p.ID], func(i int) bool { return s.large[i] })
 }
 
-func (s *Lists) selectFollowed(r *http.Request, b *index.Index, follows []crash.Follow) (
+func (s *choices) selectFollowed(r *http.Request, b *index.Index, follows []crash.Follow) (
 	*selection, []view.Followed, error,
 ) {
 	packages, list, err := s.packagesFollowed(r.Context(), follows)
@@ -390,7 +390,7 @@ func (s *Lists) selectFollowed(r *http.Request, b *index.Index, follows []crash.
 
 // marksOf returns the marks of a follow as they are now, and describes it. large is true if a
 // search matches more problems than mishap remembers.
-func (s *Lists) marksOf(r *http.Request, b *index.Index, f *view.Followed) (
+func (s *choices) marksOf(r *http.Request, b *index.Index, f *view.Followed) (
 	marks []crash.FollowMark, large bool, err error,
 ) {
 	switch f.Kind {
@@ -415,7 +415,7 @@ func (s *Lists) marksOf(r *http.Request, b *index.Index, f *view.Followed) (
 	return nil, false, nil
 }
 
-func (s *Lists) searchMarks(r *http.Request, f *view.Followed) (marks []crash.FollowMark, large bool, err error) {
+func (s *choices) searchMarks(r *http.Request, f *view.Followed) (marks []crash.FollowMark, large bool, err error) {
 	search, err := s.Problems.SavedSearch(r.Context(), web.CurrentUser(r).ID, f.Number(), false)
 	if crash.KindOf(err) == crash.NotFound { // deleted since the follows were read
 		f.Nobody, f.Path = true, view.PathSearches
@@ -429,7 +429,7 @@ func (s *Lists) searchMarks(r *http.Request, f *view.Followed) (marks []crash.Fo
 	if err != nil {
 		return nil, false, fmt.Errorf("saved search %d: %w", search.ID, err)
 	}
-	l, err := s.choices.readListOrigin(r, &origin{}, address)
+	l, err := s.readListOrigin(r, &origin{}, address)
 	if err != nil {
 		return nil, false, err
 	}
@@ -437,7 +437,7 @@ func (s *Lists) searchMarks(r *http.Request, f *view.Followed) (marks []crash.Fo
 		f.Nobody = true
 		return nil, false, nil
 	}
-	b, filter, match, err := s.choices.originRows(r, l)
+	b, filter, match, err := s.originRows(r, l)
 	if err != nil {
 		return nil, false, err
 	}
@@ -579,7 +579,7 @@ func (s *Lists) markFollowed(r *http.Request, f crash.Follow) error {
 	if err != nil {
 		return err
 	}
-	marks, large, err := s.marksOf(r, b, &view.Followed{Follow: f})
+	marks, large, err := s.choices.marksOf(r, b, &view.Followed{Follow: f})
 	if err != nil || large {
 		return err
 	}

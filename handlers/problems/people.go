@@ -541,7 +541,7 @@ func (s *Lists) checkFollow(r *http.Request, f crash.Follow) error {
 		return err
 	case crash.FollowPerson, crash.FollowSet:
 	}
-	_, _, err := s.packagesOf(r.Context(), f)
+	_, _, err := s.choices.packagesOf(r.Context(), f)
 	return err
 }
 

@@ -64,6 +64,9 @@ func (s *Pages) ShowProblem(w http.ResponseWriter, r *http.Request) error {
 	}
 	page.Shell = s.web.Shell(r, view.DocumentTitle(page.Bucket))
 	if signedIn {
+		if err := s.choices.markRead(r, page.Bucket.ID); err != nil {
+			return err
+		}
 		page.Shell.Also = layout.Alternates("Reports of this problem", page.Bucket.ID.Path(), "")
 	}
 	return s.web.Page(w, r, http.StatusOK, view.Problem(*page))
@@ -684,6 +687,8 @@ type origin struct {
 	problem *crash.BucketID  // reports of this problem
 	reports index.Filter     // selects the reports of problem
 	system  *crash.SystemID  // or reports of this machine
+	news    bool             // or what is new for the person
+	mine    bool             // of that, only what they follow
 	choice  *view.ListChoice // or problems of the front page or of a search
 	query   index.Query      // query of the search
 }
@@ -713,6 +718,8 @@ func (s *choices) readOrigin(r *http.Request) (*origin, error) {
 	case strings.HasPrefix(u.Path, "/user/") && web.CurrentUser(r).Private.Some():
 		system := crash.NewSystemID(strings.TrimPrefix(u.Path, "/user/"))
 		l.system = &system
+	case u.Path == layout.PathNews && !web.IsPublic(r):
+		l.news, l.mine = true, isMine(u.RawQuery)
 	case u.Path == "/", u.Path == layout.PathSearch:
 		return s.readListOrigin(r, l, u)
 	default:
@@ -751,8 +758,11 @@ func (s *choices) originRows(r *http.Request, l *origin) (
 // or nil if there is no such list.
 func (s *choices) problemNavigation(r *http.Request, id crash.BucketID) (*layout.Pager, error) {
 	l, err := s.readOrigin(r)
-	if err != nil || l == nil || l.choice == nil {
+	if err != nil || l == nil || l.choice == nil && !l.news {
 		return nil, err
+	}
+	if l.news {
+		return s.newsNavigation(r, l, id)
 	}
 	b, filter, match, err := s.originRows(r, l)
 	if err != nil {
@@ -777,7 +787,7 @@ func (s *choices) reportNavigation(r *http.Request, report crash.StoredReport) (
 	if err != nil {
 		return layout.Pager{}, err
 	}
-	if l == nil {
+	if l == nil || l.news {
 		if report.Bucket == nil {
 			return layout.Pager{}, nil
 		}

@@ -28,6 +28,8 @@ func decided() []specimen {
 		{"My packages, nothing followed", problemsview.My(problemsview.MyPage{Shell: shell("My packages", viewer),
 			Tracker: "Launchpad",
 			Suggest: "vera"})},
+		{"New since you last looked", problemsview.News(news(true))},
+		{"New since you last looked, nothing", problemsview.News(news(false))},
 		{"My packages, first visit", problemsview.My(my(crash.Visit{Last: now}, ""))},
 		{"My packages", problemsview.My(my(crash.Visit{Seen: now.AddDate(0, 0, -1), Last: now},
 			problemsview.ReadingPackages("grace")))},
@@ -188,6 +190,19 @@ func ownAccountAgain() *peopleview.OwnAccountView {
 }
 
 // my returns what a person follows, with a problem in each group that the visit allows.
+func news(some bool) problemsview.NewsPage {
+	page := problemsview.NewsPage{Shell: shell(problemsview.NewsTitle, admin), Mine: !some}
+	if !some {
+		return page
+	}
+	page.List = list(page.Shell, bugStates(admin))
+	for i, reason := range []crash.NewsReason{crash.NewsAgain, crash.NewsNew, crash.NewsRising, crash.NewsUndecided} {
+		page.Groups = append(page.Groups, problemsview.NewsGroup{Reason: reason, Count: 60,
+			Rows: []*problemsview.ListRow{&page.List.Rows[i]}})
+	}
+	return page
+}
+
 func my(visit crash.Visit, notice string) problemsview.MyPage {
 	cells := bugStates(viewer)
 	page := problemsview.MyPage{

@@ -100,6 +100,7 @@ const (
 	PathComplete   = "/search/complete"
 	PathKeys       = "/keys"
 	PathMy         = "/my"
+	PathNews       = "/new"
 	PathInbox      = "/inbox"
 	PathCandidates = "/candidates"
 	PathMuteChosen = "/problems/mute"

@@ -40,9 +40,23 @@ type ListPage struct {
 	Search index.Query
 	Facets []index.Facet
 
+	// From is the address of the list, for the way from problem to problem; empty: that of Choice.
+	From string
+
 	// Cached while rows are rendered.
 	via     string // query of the addresses of problems
 	highest int64  // largest count of a row
+}
+
+// groupColumns returns the number of columns that a list in groups has at every width, so without the sparkline.
+func (p ListPage) groupColumns() string {
+	n := 4
+	for _, more := range []bool{p.maySelect(), p.showsMachines(), p.showsFirst()} {
+		if more {
+			n++
+		}
+	}
+	return strconv.Itoa(n)
 }
 
 // showsFirst reports whether the list has the column First seen.
@@ -116,7 +130,7 @@ func (p *ListPage) problemPath(id crash.BucketID) string {
 		return id.Path()
 	}
 	if p.via == "" {
-		p.via = layout.WithVia("", p.Choice.URL())
+		p.via = layout.WithVia("", cmp.Or(p.From, p.Choice.URL()))
 	}
 	return id.Path() + p.via
 }
@@ -190,6 +204,8 @@ func share(part, whole int64) string {
 	}
 	return fmt.Sprintf("%.0f%%", min(percent, 100))
 }
+
+const machinesEver = "Machines that ever had the problem, in any release"
 
 // SearchTitle is the title of the page of a search.
 func SearchTitle(query string) string { return "Search: " + query }

@@ -224,14 +224,6 @@ func (g MyGroup) countWords() string { return strconv.Itoa(g.Count) + " " + g.Wo
 
 func (p MyPage) seenAt() string { return p.Visit.Last.UTC().Format(time.RFC3339Nano) }
 
-// columns returns the number of columns that the table has at every width, so without the sparkline.
-func (p MyPage) columns() string {
-	if p.List.maySelect() {
-		return "5"
-	}
-	return "4"
-}
-
 // ReadingPackages says that the packages of a person or set are not known yet.
 func ReadingPackages(name string) string {
 	return "The packages of " + name + " are being read from the tracker. Reload the page in a moment."

@@ -1,0 +1,265 @@
+package problems
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/index"
+	"mishap/crash/stats"
+	"mishap/db"
+	"mishap/handlers/web"
+	bugsview "mishap/views/bugs"
+	"mishap/views/layout"
+	view "mishap/views/problems"
+)
+
+const (
+	// newsRows is the largest number of problems with one reason that the list of new ones shows.
+	newsRows = 50
+	// keptRead is how long the way from problem to problem still leads back to one that was read.
+	keptRead = 12 * time.Hour
+)
+
+// newsReasons are the reasons in the order of the list.
+var newsReasons = []crash.NewsReason{crash.NewsAgain, crash.NewsNew, crash.NewsRising, crash.NewsUndecided}
+
+// news is what is new for a person: the problems in the order in which they should be read.
+type news struct {
+	index   *index.Index
+	filter  index.Filter
+	entries []newsEntry
+	more    int64 // undecided problems that are not among entries
+}
+
+type newsEntry struct {
+	index.Row
+	reason crash.NewsReason
+	read   bool // for this reason, less than keptRead ago
+}
+
+// newsRules says for which reason a problem is in the list.
+type newsRules struct {
+	index  *index.Index
+	today  index.Day
+	week   time.Time // the past week begins
+	rising map[crash.BucketID]stats.Rise
+}
+
+func (s *choices) newsRules(b *index.Index) newsRules {
+	today := index.DayOf(s.web.Now())
+	week, _ := s.web.LastDays(crash.PeriodWeek.Days())
+	return newsRules{b, today, week, b.Rising(today)}
+}
+
+// reason returns why a problem is in the list, or "". What somebody has decided is not, except when it is seen in a
+// version with the fix.
+func (n newsRules) reason(p *index.Problem) crash.NewsReason {
+	_, rising := n.rising[p.ID]
+	switch {
+	case p.Triage != nil && p.Triage.Muted:
+		return ""
+	case p.State == crash.StateRegression, db.ManualOf(n.index, p, n.today).SeenAgain():
+		return crash.NewsAgain
+	case p.Triage != nil && (p.Triage.WontFix || len(p.Triage.Fixes) > 0), p.Assignee().Name != "":
+		return ""
+	case !p.First().At.Before(n.week):
+		return crash.NewsNew
+	case rising:
+		return crash.NewsRising
+	case p.State == crash.StateUnfiled:
+		return crash.NewsUndecided
+	}
+	return ""
+}
+
+// readNews returns what is new for the current person: in all packages, or in what they follow.
+func (s *choices) readNews(r *http.Request, mine bool) (*news, error) {
+	ctx, user := r.Context(), web.CurrentUser(r)
+	b, err := s.Store.IndexWithStates(ctx)
+	if err != nil {
+		return nil, err
+	}
+	reads, err := s.People.Reads(ctx, user.ID)
+	if err != nil {
+		return nil, err
+	}
+	chosen := func(*index.Problem) bool { return true }
+	if mine {
+		follows, err := s.People.Followed(ctx, user.ID)
+		if err != nil {
+			return nil, err
+		}
+		selected, _, err := s.selectFollowed(r, b, follows)
+		if err != nil {
+			return nil, err
+		}
+		chosen = selected.match
+	}
+	rules, now := s.newsRules(b), s.web.Now()
+	found := &news{index: b, filter: view.ListChoice{Period: crash.PeriodYear}.FilterOn(now)}
+	// wanted reports whether a problem is unread, or was read so recently that the way back still leads to it.
+	wanted := func(p *index.Problem, reason crash.NewsReason) bool {
+		read := reads[p.ID]
+		return read.Reason != reason || now.Sub(read.At) < keptRead
+	}
+	rows, _ := b.All(found.filter, func(p *index.Problem) bool {
+		reason := rules.reason(p)
+		return reason != "" && reason != crash.NewsUndecided && chosen(p) && wanted(p, reason)
+	})
+	oldest := found.filter
+	oldest.Sort, oldest.Ascending = index.ByFirst, true
+	undecided := b.List(oldest, func(p *index.Problem) bool {
+		return rules.reason(p) == crash.NewsUndecided && chosen(p) && wanted(p, crash.NewsUndecided)
+	}, nil, newsRows)
+	found.more = undecided.Totals.Problems - int64(len(undecided.Rows))
+	for _, row := range slices.Concat(rows, undecided.Rows) {
+		reason := rules.reason(row.Problem)
+		found.entries = append(found.entries, newsEntry{row, reason, reads[row.ID].Reason == reason})
+	}
+	slices.SortStableFunc(found.entries, func(x, y newsEntry) int {
+		return cmp.Or(slices.Index(newsReasons, x.reason)-slices.Index(newsReasons, y.reason), x.compare(y, rules))
+	})
+	return found, nil
+}
+
+// compare sorts entries with the same reason: what has just happened first, but the oldest of the undecided ones.
+func (e newsEntry) compare(other newsEntry, rules newsRules) int {
+	switch e.reason {
+	case crash.NewsAgain:
+		return other.Last().At.Compare(e.Last().At)
+	case crash.NewsNew:
+		return other.First().At.Compare(e.First().At)
+	case crash.NewsRising:
+		return cmp.Compare(rules.rising[other.ID].Week, rules.rising[e.ID].Week)
+	case crash.NewsUndecided:
+	}
+	return e.First().At.Compare(other.First().At)
+}
+
+// isMine reports whether an address asks for what the person follows.
+func isMine(query string) bool { return query == "of=mine" }
+
+// ShowNews shows what is new since the person last looked.
+func (s *Lists) ShowNews(w http.ResponseWriter, r *http.Request) error {
+	mine := isMine(r.URL.RawQuery)
+	found, err := s.choices.readNews(r, mine)
+	if err != nil {
+		return err
+	}
+	page := view.NewsPage{Mine: mine}
+	counts := map[crash.NewsReason]int64{crash.NewsUndecided: found.more}
+	shown := map[crash.NewsReason][]index.Row{}
+	for _, e := range found.entries {
+		if e.read {
+			continue
+		}
+		if counts[e.reason]++; len(shown[e.reason]) < newsRows {
+			shown[e.reason] = append(shown[e.reason], e.Row)
+		}
+	}
+	var all []index.Row
+	reasons := map[crash.BucketID]crash.NewsReason{}
+	for _, reason := range newsReasons {
+		all = append(all, shown[reason]...)
+		for _, row := range shown[reason] {
+			reasons[row.ID] = reason
+		}
+	}
+	rows, err := s.listRows(r, found.index, found.filter, all)
+	if err != nil {
+		return err
+	}
+	rising := found.index.Rising(index.DayOf(s.web.Now()))
+	for i := range rows {
+		rows[i].Rise, rows[i].Rising = rising[rows[i].ID]
+	}
+	page.Shell = s.web.Shell(r, view.NewsTitle)
+	page.List = view.ListPage{Shell: page.Shell, Choice: view.ListChoice{Period: crash.PeriodYear}, Rows: rows,
+		Tracker: s.web.Config.TrackerName, From: page.URL()}
+	for _, reason := range newsReasons {
+		group := view.NewsGroup{Reason: reason, Count: counts[reason]}
+		for i := range rows {
+			if reasons[rows[i].ID] == reason {
+				group.Rows = append(group.Rows, &rows[i])
+			}
+		}
+		if len(group.Rows) > 0 {
+			page.Groups = append(page.Groups, group)
+		}
+	}
+	return s.web.Page(w, r, http.StatusOK, view.News(page))
+}
+
+// newsNavigation returns the neighbours of a problem in the list of new ones: the next unread one, and the one before,
+// read or not.
+func (s *choices) newsNavigation(r *http.Request, l *origin, id crash.BucketID) (*layout.Pager, error) {
+	found, err := s.readNews(r, l.mine)
+	if err != nil {
+		return nil, err
+	}
+	nav := &layout.Pager{Via: l.address, List: view.NewsTitle}
+	at := slices.IndexFunc(found.entries, func(e newsEntry) bool { return e.ID == id })
+	if at > 0 {
+		nav.Previous = layout.WithVia(found.entries[at-1].ID.Path(), l.address)
+	}
+	for i, e := range found.entries {
+		if i > at && !e.read {
+			nav.Next = layout.WithVia(e.ID.Path(), l.address)
+			break
+		}
+	}
+	return nav, nil
+}
+
+// markRead records that the current person has read a problem.
+func (s *choices) markRead(r *http.Request, id crash.BucketID) error {
+	return s.markAllRead(r.Context(), web.CurrentUser(r).ID, []crash.BucketID{id})
+}
+
+func (s *choices) markAllRead(ctx context.Context, user int64, ids []crash.BucketID) error {
+	b, err := s.Store.IndexWithStates(ctx)
+	if err != nil {
+		return err
+	}
+	rules, reasons := s.newsRules(b), map[crash.BucketID]crash.NewsReason{}
+	for _, id := range ids {
+		if p, ok := b.Problem(id); ok {
+			if reason := rules.reason(p); reason != "" {
+				reasons[p.ID] = reason
+			}
+		}
+	}
+	return s.People.MarkRead(ctx, user, reasons)
+}
+
+// ReadNews marks problems as read, or as unread again.
+func (s *Lists) ReadNews(w http.ResponseWriter, r *http.Request) error {
+	var ids []crash.BucketID
+	texts := strings.Split(r.PostFormValue("problems"), ".")
+	for _, text := range texts[:min(len(texts), newsRows*len(newsReasons))] {
+		id, err := crash.ParseBucketID(text)
+		if err != nil {
+			return err
+		}
+		ids = append(ids, id)
+	}
+	var err error
+	message := layout.Flash{Kind: layout.FlashDone}
+	if r.FormValue("do") == "unread" {
+		message.Text = crash.Counted(int64(len(ids)), "problem is", "problems are") + " to be read again."
+		err = s.People.MarkUnread(r.Context(), web.CurrentUser(r).ID, ids)
+	} else {
+		message.Text = crash.Counted(int64(len(ids)), "problem", "problems") + " marked as read."
+		message.Undo = &layout.Undo{Action: view.PathNews + "?do=unread", Field: "problems", Value: bugsview.JoinIDs(ids)}
+		err = s.choices.markAllRead(r.Context(), web.CurrentUser(r).ID, ids)
+	}
+	if err != nil {
+		return err
+	}
+	return s.web.Decided(w, r, web.ReturnPath(r), message)
+}
