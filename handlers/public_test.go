@@ -168,11 +168,11 @@ func TestVisitorsSeeNothingPrivate(t *testing.T) {
 func needsSignIn(route string) bool {
 	path := strings.TrimPrefix(route, "GET ")
 	private := []string{"/admin", "/account", "/my", "/oops/", "/user/", "/problems/", "/searches", "/embargoed",
-		"/inbox", "/service/",
+		"/inbox", "/service/", "/new",
 		"/login/resume",
 		"/candidates"}
 	problem := []string{"/traits", "/mute", "/embargo", "/hold", "/wontfix", "/fixed", "/merge", "/rename", "/split",
-		"/link",
+		"/link", "/assign",
 		"/review",
 		"/review/bugs", "/compare",
 		"/symbols"}
