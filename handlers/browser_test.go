@@ -33,7 +33,7 @@ import (
 )
 
 // screens are the screens that pages are checked on: wide and light, and a phone in dark mode.
-var screens = []screen{{"light, 1600 px", 1600, "light"}, {"dark, 360 px", 360, "dark"}}
+var screens = []screen{{"light, 1600 px", 1600, "light"}, {"dark, 320 px", 320, "dark"}}
 
 // screen is the width of a browser and the colour scheme that it prefers.
 type screen struct {

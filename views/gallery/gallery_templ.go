@@ -174,7 +174,7 @@ func bugCells(all []bugsview.BugPart) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = layout.Table("", "State", "Cell").Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = layout.WideTable("", "", "State", "Cell").Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
