@@ -382,12 +382,12 @@ func TestUnconfirmedPrivate(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{Store: dbtest.Open(t, address)})
 	b := site.Save(t, crashtest.Native())
 	viewer, admin := site.As(t, crash.RoleViewer), site.As(t, crash.RoleAdmin)
-	admin.Get("/admin/people").Want(http.StatusOK).WantNone("#unconfirmed")
+	admin.Get("/admin/people").Want(http.StatusOK).WantText(".attention", "Nothing needs attention.")
 	dbtest.Exec(t, address, `update account_grants set embargoed = false`) // as migration 040 does
 	admin.Post(b.ID.Path()+"/embargo", url.Values{"do": {"set"}}).Want(http.StatusSeeOther)
 	viewer.Get(b.ID.Path()).Want(http.StatusNotFound)
 	viewer.Get("/user/machine-1").Want(http.StatusOK) // private data as before
-	page := admin.Get("/admin/people").WantText("#unconfirmed", "1 right to private data comes from an upgrade.").
+	page := admin.Get("/admin/people").WantText(".attention", "1 right to private data from an upgrade needs confirming.").
 		WantText("tbody", "without embargoed problems")
 	form := url.Values{}
 	page.HTML().Find("form[action='/admin/access']:has(button[aria-label]) input").Each(func(_ int,
@@ -397,7 +397,7 @@ func TestUnconfirmedPrivate(t *testing.T) {
 	form.Del("csrf_token")
 	admin.Post("/admin/access", form).WantRedirect(http.StatusSeeOther, "/admin/people")
 	viewer.Get(b.ID.Path()).Want(http.StatusOK)
-	admin.Get("/admin/people").WantNone("#unconfirmed")
+	admin.Get("/admin/people").WantText(".attention", "Nothing needs attention.")
 	admin.Get("/admin/audit?action=access.grant").WantText("tbody",
 		"role: private without embargoed problems → private")
 }
