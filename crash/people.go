@@ -198,7 +198,8 @@ func (u User) CheckPrivate(source string) error {
 	if u.Private.Include(source) {
 		return nil
 	}
-	return Errorf(Forbidden, "private", "This needs the right to private data of %s. Ask an administrator for it.", packageOrAll(source))
+	return Errorf(Forbidden, "private", "This needs the right to private data of %s. Ask an administrator for it.",
+		packageOrAll(source))
 }
 
 func packageOrAll(source string) string {

@@ -29,7 +29,8 @@ func people(r *rand.Rand) *index.Index {
 				head = id(n - 1)
 			}
 			u.SetBucket(index.Bucket{ID: id(n), Head: head, Package: pick("reef", "gull"), Reports: int64(r.IntN(9)),
-				Type: pick("Crash", "Hang", "Snap", "/home/wendeline"), Signature: pick("/usr/bin/a:11:f", "/usr/bin/b:6:g")}, spans...)
+				Type:      pick("Crash", "Hang", "Snap", "/home/wendeline"),
+				Signature: pick("/usr/bin/a:11:f", "/usr/bin/b:6:g")}, spans...)
 			for range r.IntN(20) {
 				u.SetCell(id(n), week.Since-5+index.Day(r.IntN(15)), []byte(pick("22.04", "24.04", "26.04", "",
 					"Ubuntu of me@quay.example")), []byte(pick("1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "")),

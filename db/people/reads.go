@@ -56,5 +56,6 @@ func (a *Store) MarkUnread(ctx context.Context, user int64, ids []crash.BucketID
 	for i, id := range ids {
 		keys[i] = id[:]
 	}
-	return db.Wrap(db.Exec(ctx, a.store.Pool, pgx.NamedArgs{"user": user, "buckets": keys}, sqlMarkUnread), "mark as unread")
+	args := pgx.NamedArgs{"user": user, "buckets": keys}
+	return db.Wrap(db.Exec(ctx, a.store.Pool, args, sqlMarkUnread), "mark as unread")
 }

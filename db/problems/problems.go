@@ -373,8 +373,8 @@ func (s *Store) ReportNeighbours(
 	return newer, older, nil
 }
 
-// sqlReportPlace counts the newest reports of a problem: those that match a filter and did not arrive before a report, all
-// that match, and all.
+// sqlReportPlace counts the newest reports of a problem: those that match a filter and did not arrive before a report,
+// all that match, and all.
 const sqlReportPlace = `
 	select count(*) filter (where ` + likeThat + ` and (received, id) >= (@received, @id)),
 		count(*) filter (where ` + likeThat + `), count(*)

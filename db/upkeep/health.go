@@ -88,14 +88,14 @@ func Judge(v Facts) []crash.HealthCheck {
 			"include embargoed problems, or remove the right", "/admin/people#rights"),
 		found("tokens", "API tokens", v.Expiring > 0, crash.Counted(v.Expiring, "token of a service account expires",
 			"tokens of service accounts expire")+" soon.", "renew on the page of the account", "/admin/tokens?state=soon"),
-		found("sign-in", "Signing in", v.SignInsRefused >= SignInLimit, crash.Counted(v.SignInsRefused, "sign-in", "sign-ins")+
-			" failed in the past day.", "look at their addresses", "/admin/audit?action="+audit.SignInRefused),
+		found("sign-in", "Signing in", v.SignInsRefused >= SignInLimit,
+			crash.Counted(v.SignInsRefused, "sign-in", "sign-ins")+" failed in the past day.", "look at their addresses", "/admin/audit?action="+audit.SignInRefused),
 		found("rules", "Rules", v.RulesFailing > 0, "An action of "+crash.Counted(v.RulesFailing, "rule", "rules")+" failed.",
 			"correct the rule", "/admin/rules#rules"),
 		found("endpoints", "Endpoints", v.EndpointsFailing > 0, "Deliveries to "+crash.Counted(v.EndpointsFailing, "endpoint",
 			"endpoints")+" fail.", "look at the last answer", "/admin/rules#endpoints"),
-		found("notifications", "Notifications", v.Stopped, "All notifications are stopped.", "resume them when the emergency is over",
-			"/admin/rules#stop")}
+		found("notifications", "Notifications", v.Stopped, "All notifications are stopped.",
+			"resume them when the emergency is over", "/admin/rules#stop")}
 }
 
 // found returns a check that warns with a problem if there is one.
@@ -318,7 +318,8 @@ const (
 			) as m`
 	// sqlSettings reads what administrators should look at among people, rules and endpoints.
 	sqlSettings = `
-		select (select count(*) from group_grants where not embargoed) + (select count(*) from account_grants where not embargoed),
+		select (select count(*) from group_grants where not embargoed) +
+				(select count(*) from account_grants where not embargoed),
 			(select count(*) from api_tokens as t join users as u on u.id = t.user_id
 				where u.team <> '' and not u.disabled and t.revoked is null and t.expires > @now and t.expires <= @soon),
 			(select count(*) from rules where enabled and deleted is null and failure <> ''),

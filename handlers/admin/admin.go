@@ -261,7 +261,8 @@ func (s *Pages) CreateService(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.web.Done(w, r, peopleview.ServicePath(u.Name), "The service account "+u.Name+" is created. Create a token for it.")
+	return s.web.Done(w, r, peopleview.ServicePath(u.Name),
+		"The service account "+u.Name+" is created. Create a token for it.")
 }
 
 // Grant gives a right to a group or an account.

@@ -355,8 +355,8 @@ func TestUpdatePoliciesPage(t *testing.T) {
 	}
 	const updates = handlertest.TrackerPath + "#updates"
 	c.Get(bugsview.PathUpdates).WantRedirect(http.StatusMovedPermanently, updates)
-	page := c.Get(handlertest.TrackerPath).Want(http.StatusOK).WantText(".update-rules tbody tr", "All other packages for "+
-		"weeks never Save")
+	page := c.Get(handlertest.TrackerPath).Want(http.StatusOK).
+		WantText(".update-rules tbody tr", "All other packages for weeks never Save")
 	page.WantNone(".update-rules input[checked]")
 
 	post("do", "add", "pattern", " linux* ", "quiet", "on", "weeks", "6").WantRedirect(http.StatusSeeOther, updates)

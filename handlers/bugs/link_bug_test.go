@@ -107,7 +107,8 @@ func TestLinkBugOfAnotherPackage(t *testing.T) {
 	part := c.Post(tide.ID.Path()+"/link", handlertest.BugForm(other), handlertest.AsPart...).Want(http.StatusOK)
 	checktest.Equal(t, "in place", part.Header.Get("HX-Redirect"), question)
 	checktest.Equal(t, "bug before the answer", site.Bucket(t, tide.ID).Bug.Number, 0)
-	page := c.Get(question).Want(http.StatusOK).WantText(".found-bug", "This bug is for the source package gannet, but tidewatch crashed.").
+	page := c.Get(question).Want(http.StatusOK).
+		WantText(".found-bug", "This bug is for the source package gannet, but tidewatch crashed.").
 		WantText(".found-bug button", "Link bug "+bug+" anyway").WantText(".found-bug a", "Cancel")
 	checktest.Equal(t, "typed", page.Attr("#bug", "value"), bug)
 	c.Part(question+"&dialog=1").WantText(".found-bug button[data-close]", "Cancel")

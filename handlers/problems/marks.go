@@ -401,7 +401,8 @@ func (s *Decisions) changeMark(r *http.Request, t crash.Mark, b crash.Bucket) (l
 		_, err := s.Problems.Set(r.Context(), t)
 		switch {
 		case t.Kind == crash.MarkHold:
-			return layout.Flash{Text: "The problem is held: its data does not expire.", Undo: view.UndoMark(t.Kind, b.ID, "lift")}, path, err
+			return layout.Flash{Text: "The problem is held: its data does not expire.",
+				Undo: view.UndoMark(t.Kind, b.ID, "lift")}, path, err
 		case !web.CurrentUser(r).Embargoed.Include(b.SourcePackage):
 			return layout.Flash{Text: "The problem is embargoed. You no longer see it, because you lack the private " +
 				"right for its package."}, "/", err

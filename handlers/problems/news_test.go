@@ -47,7 +47,8 @@ func TestNews(t *testing.T) {
 	}
 	page := order("/new", first, second, older, old)
 	page.WantText("tbody:nth-of-type(1) .group", "2 problems first seen in the past week").
-		WantText("tbody:nth-of-type(2) .group", "2 problems undecided, the oldest first").WantText("main", "4 problems to read")
+		WantText("tbody:nth-of-type(2) .group", "2 problems undecided, the oldest first").
+		WantText("main", "4 problems to read")
 	order("/new?of=mine").WantText(".empty", "read everything")
 	c.Post("/my/follow", url.Values{"what": {"problem:" + old.ID.String()}}).Want(http.StatusSeeOther)
 	order("/new?of=mine", old)

@@ -42,7 +42,8 @@ func TestAssignOnThePage(t *testing.T) {
 	triager.Get(path).WantText("#people dd", "ada-triager").WantText("#people .undone", "undone by ada-triager")
 	triager.Post(undo, url.Values{"assignments": {ids}}, handlertest.AsPart...).WantText(".flash-done",
 		"Undid 0 assignments.")
-	triager.Get(path+"/assign", handlertest.AsPart...).Want(http.StatusOK).WantText("#assign-heading", "Assign this problem").
+	triager.Get(path+"/assign", handlertest.AsPart...).Want(http.StatusOK).
+		WantText("#assign-heading", "Assign this problem").
 		WantText("button[autofocus]", "Assign to me").WantNone("main")
 	part = triager.Post(path+"/assign", url.Values{"assignee": {"<nobody>"}, "dialog": {"1"}}, handlertest.AsPart...)
 	part.Want(http.StatusUnprocessableEntity).WantText("#assign-form .error", `no account named "<nobody>"`)

@@ -92,8 +92,8 @@ func (b BugLookup) otherPackage() string {
 	if len(b.Crashed) == 0 {
 		return ""
 	}
-	return "This bug is for the source " + crash.Plural(int64(len(b.For)), "package ", "packages ") + crash.JoinAnd(b.For) +
-		", but " + crash.JoinAnd(b.Crashed) + " crashed."
+	return "This bug is for the source " + crash.Plural(int64(len(b.For)), "package ", "packages ") +
+		crash.JoinAnd(b.For) + ", but " + crash.JoinAnd(b.Crashed) + " crashed."
 }
 
 // anyway reports whether there is a reason not to link the bug.

@@ -66,9 +66,10 @@ func decided() []specimen {
 		{"Delivery", eventsview.Delivery(delivery())},
 		{"Health, a problem", adminview.AdminHealthPage(adminview.HealthPage{Shell: shell("Health", admin),
 			Checks: []crash.HealthCheck{
-				{Name: "Database"}, {Name: "Report counts", Problem: "Reports are stored, but they cannot be counted at the moment.",
-					Detail: "Counting has failed since 2026-11-21 11:40:00 UTC.",
-					Remedy: "correct what the last error says; counting then continues by itself"},
+				{Name: "Database"}, {Name: "Report counts",
+					Problem: "Reports are stored, but they cannot be counted at the moment.",
+					Detail:  "Counting has failed since 2026-11-21 11:40:00 UTC.",
+					Remedy:  "correct what the last error says; counting then continues by itself"},
 				{Name: "Bug tracker", Problem: "3 filings wait until the tracker accepts an access token of mishap.",
 					Warning: true, Remedy: "connect the account again", Link: "/admin/tracker"}}})},
 		{"Tracker, connected", adminview.Tracker(trackerPage(bugsview.TrackerPage{
@@ -153,7 +154,8 @@ func decided() []specimen {
 
 // trackerPage returns the page of the tracker with a connection. It has rows, or nothing but what is always there.
 func trackerPage(connection bugsview.TrackerPage, rows bool) adminview.TrackerPage {
-	connection.Shell, connection.Tracker, connection.ConfigFile = shell("Bug tracker", admin), "Launchpad", "local_config.toml"
+	connection.Shell, connection.Tracker, connection.ConfigFile = shell("Bug tracker", admin), "Launchpad",
+		"local_config.toml"
 	p := adminview.TrackerPage{TrackerPage: connection, Updates: bugsview.UpdatesPage{
 		Shell: connection.Shell, Adding: crash.UpdatePolicy{QuietWeeks: crash.DefaultQuietWeeks},
 		Rules: crash.UpdatePolicies{{Pattern: crash.EveryPackage, Again: true, QuietWeeks: 12}}}}
@@ -162,7 +164,8 @@ func trackerPage(connection bugsview.TrackerPage, rows bool) adminview.TrackerPa
 		return p
 	}
 	p.Filings = ledger().Totals
-	p.Templates = []crash.BugTemplate{{Package: "linux", ProblemType: "KernelOops", By: "ada", Changed: now.Add(-time.Hour)}}
+	p.Templates = []crash.BugTemplate{{Package: "linux", ProblemType: "KernelOops", By: "ada",
+		Changed: now.Add(-time.Hour)}}
 	p.Updates.Waiting = bugsview.WaitingUpdates{Again: 2, Quiet: 1, Section: 140}
 	p.Updates.Pattern, p.Updates.Problem = "linux*", "The number of weeks has to be between 1 and 260."
 	p.Updates.Rules = append(crash.UpdatePolicies{
@@ -214,7 +217,8 @@ func my(visit crash.Visit, notice string) problemsview.MyPage {
 			{Follow: crash.Follow{Kind: crash.FollowPerson, Name: "nobody"}, Nobody: true},
 			{Follow: crash.Follow{Kind: crash.FollowSet, Name: "desktop-core"}, Packages: 212},
 			{Follow: crash.Follow{Kind: crash.FollowProblem, Name: bucket(0).ID.String()}, Label: bucket(0).Title,
-				Path: bucket(0).ID.Path(), News: "now regression, first seen in 46.4-0ubuntu2", Unread: 1, Problems: 1, Reports: 12},
+				Path: bucket(0).ID.Path(), News: "now regression, first seen in 46.4-0ubuntu2", Unread: 1,
+				Problems: 1, Reports: 12},
 			{Follow: crash.Follow{Kind: crash.FollowSearch, Name: "7"}, Label: "For an SRU", Path: "/search?q=tag:sru"},
 		},
 		Form: problemsview.FollowForm{Kind: crash.FollowPackage, Name: "two words", Problem: "This is not a valid name."},
@@ -315,7 +319,8 @@ func peoplePage() adminview.PeoplePage {
 	p := adminview.PeoplePage{
 		Shell: shell("People", admin), Services: services(),
 		Service: peopleview.ServiceForm{Name: "a b", Problem: "“a b” is not a valid name."},
-		Tokens:  map[crash.TokenState]int64{crash.TokensValid: 2, crash.TokensSoon: 1}, Form: adminview.GrantForm{Grant: crash.Grant{Group: "a,b"},
+		Tokens:  map[crash.TokenState]int64{crash.TokensValid: 2, crash.TokensSoon: 1},
+		Form: adminview.GrantForm{Grant: crash.Grant{Group: "a,b"},
 			Problem: "Add one group at a time."},
 		Grants: []crash.Grant{
 			{Source: crash.SourceLaunchpad, Group: "ubuntu-bugcontrol", Role: crash.RoleTriager, Created: now.AddDate(0, -1, 0),

@@ -62,7 +62,8 @@ type Stack struct {
 func NewStack(report crash.StoredReport) *Stack {
 	f := report.Fields
 	s := &Stack{
-		Report: report.ID, Summary: report.Summary, At: when(report.ReportRow), Complete: grouping.HasEvidence(f, grouping.SignatureOf(f)),
+		Report: report.ID, Summary: report.Summary, At: when(report.ReportRow),
+		Complete:   grouping.HasEvidence(f, grouping.SignatureOf(f)),
 		Tracebacks: grouping.Tracebacks(f), Frames: grouping.WithModules(grouping.Frames(f), f["ProcMaps"]),
 	}
 	for _, thread := range grouping.Threads(f) {
