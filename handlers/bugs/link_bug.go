@@ -19,26 +19,33 @@ import (
 // lookupTimeout is the time limit for reading a bug from the tracker while a person waits.
 const lookupTimeout = 5 * time.Second
 
-// ShowLinkBug shows the form for linking a bug. If the query names a bug, it also shows that bug in
-// the tracker.
+// ShowLinkBug shows the form for linking a bug to the problem in the path, or to the chosen ones. If the query names a
+// bug, it also shows that bug in the tracker, and which of the problems have it.
 func (s *Pages) ShowLinkBug(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.panel.BucketInPath(r)
+	ids, buckets, err := s.panel.Chosen(r)
 	if err != nil {
 		return err
 	}
-	bug, status, err := s.lookUpBug(r, b)
+	bug, status, err := s.lookUpBug(r, buckets...)
 	if err != nil {
 		return err
 	}
-	p := view.LinkPage{BugLookup: bug, Bucket: b, InDialog: inDialog(r)}
-	if p.Linked, err = s.panel.HasBug(r, b.ID, p.Number); err != nil {
-		return err
+	p := view.LinkPage{BugLookup: bug, Path: r.URL.Path, Back: panel.BackTo(r, buckets), InDialog: inDialog(r)}
+	if r.PathValue("id") == "" {
+		p.Problems = view.JoinIDs(ids)
+	}
+	for _, b := range buckets {
+		row := view.LinkRow{Bucket: b}
+		if row.Linked, err = s.panel.HasBug(r, b.ID, p.Number); err != nil {
+			return err
+		}
+		p.Rows = append(p.Rows, row)
 	}
 	if web.WantsPart(r) {
 		p.Shell = s.web.BareShell(r, "")
 		return s.web.Page(w, r, status, view.LinkBugPart(p))
 	}
-	p.Shell = s.web.Shell(r, "Link a bug")
+	p.Shell = s.web.Shell(r, p.Title())
 	return s.web.Page(w, r, status, view.LinkBug(p))
 }
 
@@ -137,38 +144,65 @@ func (s *Pages) formBugNumber(r *http.Request) (int64, error) {
 	return s.Tracker.BugNumber(text)
 }
 
-// LinkBug links a bug to a problem and stores its state in the tracker, if the tracker answers.
+// LinkBug links a bug to the problem in the path, or to those of the chosen problems that do not have it, and stores
+// its state in the tracker, if the tracker answers.
 func (s *Pages) LinkBug(w http.ResponseWriter, r *http.Request) error {
-	b, number, err := s.problemAndBug(r)
+	ids, buckets, refused, err := s.panel.ChosenToTriage(r)
+	if err != nil {
+		return err
+	}
+	number, err := s.formBugNumber(r)
 	if err != nil {
 		return err
 	}
 	found, warning := s.readTrackerBug(r, number)
-	if err := s.checkPublic(r, found, warning, b); err != nil {
+	if err := s.checkPublic(r, found, warning, buckets...); err != nil {
 		return err
 	}
-	if asksFirst(r, found, b) {
-		return web.Redirect(w, r, b.ID.Path()+"/link?bug="+strconv.FormatInt(number, 10))
+	name, one := strconv.FormatInt(number, 10), r.PathValue("id") != ""
+	if asksFirst(r, found, buckets...) {
+		address := r.URL.Path + "?"
+		query := url.Values{"bug": {name}}
+		if !one {
+			address = view.DecideURL("link", ids) + "&"
+			query.Set("back", panel.BackTo(r, buckets))
+		}
+		return web.Redirect(w, r, address+query.Encode())
 	}
-	isNew, err := s.Bugs.LinkBug(r.Context(), b.ID, crash.Bug{
-		Number: number, Title: found.Title, URL: s.Tracker.BugURL(number), By: web.CurrentUser(r).Name,
-	})
-	if err != nil {
-		return err
+	bug := crash.Bug{Number: number, Title: found.Title, URL: s.Tracker.BugURL(number), By: web.CurrentUser(r).Name}
+	var linked []crash.BucketID
+	for _, b := range buckets {
+		isNew, err := s.Bugs.LinkBug(r.Context(), b.ID, bug)
+		if err != nil {
+			return err
+		}
+		if isNew {
+			linked = append(linked, b.ID)
+		}
 	}
 	if warning == "" {
 		if err := s.Bugs.SaveBugReading(r.Context(), found, s.Tracker.BugURL(found.DuplicateOf), time.Hour); err != nil {
 			return err
 		}
 	}
-	message := bugLinked(number)
-	switch {
-	case !isNew:
-		message = "Bug " + strconv.FormatInt(number, 10) + " was already linked."
-	case warning != "":
-		message = bugLinked(number) + " Its state will appear once " + s.web.Config.TrackerName + " answers."
+	message := layout.Flash{Kind: layout.FlashDone, Text: "Bug " + name + " linked."}
+	switch had := len(buckets) - len(linked); {
+	case one && had > 0:
+		message.Text = "Bug " + name + " was already linked."
+	case one && warning != "":
+		message.Text += " Its state will appear once " + s.web.Config.TrackerName + " answers."
+	case !one:
+		message.Text = "Bug " + name + " linked to " + crash.Counted(int64(len(linked)), "problem", "problems") + "."
+		if had > 0 {
+			message.Text += " " + crash.Count(int64(had)) + " already had it."
+		}
+		message.Text = web.WithRefused(message.Text, refused)
+		if len(linked) > 0 {
+			message.Undo = &layout.Undo{Action: view.PathUnlinkChosen + "?problems=" + view.JoinIDs(linked),
+				Field: "bug", Value: name}
+		}
 	}
-	return s.answerLinks(w, r, b.ID, layout.Flash{Kind: layout.FlashDone, Text: message})
+	return s.web.Decided(w, r, panel.BackTo(r, buckets), message)
 }
 
 func (s *Pages) problemAndBug(r *http.Request) (b crash.Bucket, number int64, err error) {
@@ -244,8 +278,6 @@ func (s *Pages) ResumeSection(w http.ResponseWriter, r *http.Request) error {
 func (s *Pages) answerLinks(w http.ResponseWriter, r *http.Request, id crash.BucketID, message layout.Flash) error {
 	return s.web.Decided(w, r, id.Path(), message)
 }
-
-func bugLinked(number int64) string { return "Bug " + strconv.FormatInt(number, 10) + " linked." }
 
 // ChangeChosen files bugs for the chosen problems, or requests new states of their bugs, and
 // redirects to the page that shows the progress. Merging and linking redirect to their own pages.
@@ -425,85 +457,7 @@ func filingResult(state view.BugState) (result string, pending bool) {
 	return "no bug requested", false
 }
 
-// ShowLinkChosen shows the form for linking one bug to the chosen problems. If the query names a
-// bug, it also shows that bug in the tracker and which of the problems have it.
-func (s *Pages) ShowLinkChosen(w http.ResponseWriter, r *http.Request) error {
-	ids, buckets, err := s.panel.Chosen(r)
-	if err != nil {
-		return err
-	}
-	bug, status, err := s.lookUpBug(r, buckets...)
-	if err != nil {
-		return err
-	}
-	p := view.LinkChosenPage{BugLookup: bug, Problems: view.JoinIDs(ids), Back: panel.BackTo(r, buckets),
-		InDialog: inDialog(r)}
-	for _, b := range buckets {
-		row := view.LinkChosenRow{ChosenRow: view.ChosenRow{Bucket: b, Bug: s.panel.BugPart(r, b)}}
-		if row.Linked, err = s.panel.HasBug(r, b.ID, p.Number); err != nil {
-			return err
-		}
-		p.Rows = append(p.Rows, row)
-	}
-	if web.WantsPart(r) {
-		p.Shell = s.web.BareShell(r, "")
-		return s.web.Page(w, r, status, view.LinkChosenPart(p))
-	}
-	p.Shell = s.web.Shell(r, "Link a bug to several problems")
-	return s.web.Page(w, r, status, view.LinkChosen(p))
-}
-
-// LinkChosen links one bug to the chosen problems that do not have it, and stores its state in the
-// tracker, if the tracker answers.
-func (s *Pages) LinkChosen(w http.ResponseWriter, r *http.Request) error {
-	ids, buckets, refused, err := s.panel.ChosenToTriage(r)
-	if err != nil {
-		return err
-	}
-	number, err := s.formBugNumber(r)
-	if err != nil {
-		return err
-	}
-	found, warning := s.readTrackerBug(r, number)
-	if err := s.checkPublic(r, found, warning, buckets...); err != nil {
-		return err
-	}
-	if asksFirst(r, found, buckets...) {
-		return web.Redirect(w, r, view.DecideURL("link", ids)+"&"+url.Values{
-			"bug": {strconv.FormatInt(number, 10)}, "back": {panel.BackTo(r, buckets)}}.Encode())
-	}
-	bug := crash.Bug{Number: number, Title: found.Title, URL: s.Tracker.BugURL(number), By: web.CurrentUser(r).Name}
-	var linked []crash.BucketID
-	for _, b := range buckets {
-		isNew, err := s.Bugs.LinkBug(r.Context(), b.ID, bug)
-		if err != nil {
-			return err
-		}
-		if isNew {
-			linked = append(linked, b.ID)
-		}
-	}
-	if warning == "" {
-		if err := s.Bugs.SaveBugReading(r.Context(), found, s.Tracker.BugURL(found.DuplicateOf), time.Hour); err != nil {
-			return err
-		}
-	}
-	message := layout.Flash{Kind: layout.FlashDone, Text: "Bug " + strconv.FormatInt(number, 10) + " linked to " +
-		crash.Counted(int64(len(linked)), "problem", "problems") + "."}
-	if had := len(buckets) - len(linked); had > 0 {
-		message.Text += " " + crash.Count(int64(had)) + " already had it."
-	}
-	message.Text = web.WithRefused(message.Text, refused)
-	if len(linked) > 0 {
-		message.Undo = &layout.Undo{
-			Action: view.PathUnlinkChosen + "?problems=" + view.JoinIDs(linked),
-			Field:  "bug", Value: strconv.FormatInt(number, 10),
-		}
-	}
-	return s.web.Decided(w, r, panel.BackTo(r, buckets), message)
-}
-
-// UnlinkChosen undoes LinkChosen for the problems in the query. It skips problems that no longer
+// UnlinkChosen undoes LinkBug for the problems in the query. It skips problems that no longer
 // have the bug.
 func (s *Pages) UnlinkChosen(w http.ResponseWriter, r *http.Request) error {
 	_, buckets, refused, err := s.panel.ChosenToTriage(r)

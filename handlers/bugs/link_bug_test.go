@@ -112,7 +112,7 @@ func TestLinkBugOfAnotherPackage(t *testing.T) {
 		WantText(".found-bug button", "Link bug "+bug+" anyway").WantText(".found-bug a", "Cancel")
 	checktest.Equal(t, "typed", page.Attr("#bug", "value"), bug)
 	c.Part(question+"&dialog=1").WantText(".found-bug button[data-close]", "Cancel")
-	c.Post(tide.ID.Path()+"/link", handlertest.FieldsOf(page, "#confirm-link")).
+	c.Post(tide.ID.Path()+"/link", handlertest.FieldsOf(page, "#link-bug")).
 		WantRedirect(http.StatusSeeOther, tide.ID.Path())
 	checktest.Equal(t, "bug", site.Bucket(t, tide.ID).Bug.Number, other)
 
@@ -125,7 +125,7 @@ func TestLinkBugOfAnotherPackage(t *testing.T) {
 	page = c.Get(place+"&bug="+form.Get("bug")).WantText(".found-bug",
 		"This bug is for the source package tidewatch, but "+harbor.SourcePackage+" crashed.").
 		WantText(".found-bug button", "to 2 problems anyway").WantText(".found-bug a", "Cancel")
-	c.Post("/problems/link", handlertest.FieldsOf(page, "#link-chosen")).Want(http.StatusSeeOther)
+	c.Post("/problems/link", handlertest.FieldsOf(page, "#link-bug")).Want(http.StatusSeeOther)
 	bugs, err := site.Bugs.BucketsOfBug(t.Context(), second)
 	checktest.NoError(t, err)
 	checktest.Equal(t, "problems of the bug", len(bugs), 2)
@@ -352,7 +352,7 @@ func TestLinkChosen(t *testing.T) {
 	if !strings.HasPrefix(place, "/problems/link?problems="+chosen[0].ID.String()+".") {
 		t.Fatalf("got %s", place)
 	}
-	c.Get(place).Want(http.StatusOK).WantText("h1", "3 problems").WantNone("#link-chosen")
+	c.Get(place).Want(http.StatusOK).WantText("h1", "3 problems").WantNone("#link-bug")
 
 	// The bug is shown first. An error appears beside the field, together with the submitted text.
 	c.Get(place+"&bug=seven").Want(http.StatusUnprocessableEntity).WantText(".error", "neither a bug number")
@@ -364,7 +364,7 @@ func TestLinkChosen(t *testing.T) {
 		t.Error("part: got a whole page")
 	}
 
-	fields := handlertest.FieldsOf(look, "#link-chosen")
+	fields := handlertest.FieldsOf(look, "#link-bug")
 	fields.Set("back", "/?period=year")
 	done := "/?period=year"
 	c.Post("/problems/link", fields).WantRedirect(http.StatusSeeOther, done)
@@ -408,6 +408,6 @@ func TestLinkChosenTrackerUnavailable(t *testing.T) {
 	place := "/problems/link?problems=" + b.ID.String() + "&bug=77"
 	look := c.Get(place).Want(http.StatusOK).WantText(".found-bug", "cannot be reached").WantText(".found-bug button",
 		"anyway")
-	c.Post("/problems/link", handlertest.FieldsOf(look, "#link-chosen")).Want(http.StatusSeeOther)
+	c.Post("/problems/link", handlertest.FieldsOf(look, "#link-bug")).Want(http.StatusSeeOther)
 	checktest.Equal(t, "bug", site.Bucket(t, b.ID).Bug.Number, 77)
 }

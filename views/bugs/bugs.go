@@ -99,23 +99,6 @@ func (b BugLookup) otherPackage() string {
 // anyway reports whether there is a reason not to link the bug.
 func (b BugLookup) anyway() bool { return b.Warning != "" || len(b.Crashed) > 0 }
 
-// LinkPage holds the page on which a person links a bug to a problem.
-type LinkPage struct {
-	BugLookup
-	Shell  layout.Shell
-	Bucket crash.Bucket
-	Linked bool // the problem already has the bug
-
-	InDialog bool // part of a dialog
-}
-
-func (p LinkPage) path() string { return p.Bucket.ID.Path() + "/link" }
-
-func (p LinkPage) confirm() layout.PostFormArgs {
-	return layout.PostFormArgs{ID: "confirm-link", Action: p.path(), CSRFToken: p.Shell.CSRFToken, Decides: true,
-		Errors: "#" + linkTrouble}
-}
-
 // linkTrouble is the id of the element that shows why a bug was not linked.
 const linkTrouble = "link-trouble"
 
@@ -146,13 +129,6 @@ type BugProblemsPage struct {
 
 // BugUnlinked confirms that a bug has been unlinked.
 func BugUnlinked(number int64) string { return "Bug " + strconv.FormatInt(number, 10) + " unlinked." }
-
-func anywayAfter(anyway bool) string {
-	if anyway {
-		return " anyway"
-	}
-	return ""
-}
 
 // BugState selects what the bug cell of a bucket shows.
 type BugState string

@@ -51,10 +51,10 @@ func decided() []specimen {
 		})},
 		{"Decisions", problemsview.Problem(decidedProblem())},
 		{"Chosen problems", bugsview.Chosen(chosen())},
-		{"Link chosen problems", bugsview.LinkChosen(bugsview.LinkChosenPage{
+		{"Link chosen problems", bugsview.LinkBug(bugsview.LinkPage{
 			Shell: shell("Link a bug", admin), Problems: b.ID.String(),
 			BugLookup: bugsview.BugLookup{Text: "2101233", Number: 2101233, Warning: "The tracker did not answer."},
-			Rows:      []bugsview.LinkChosenRow{{ChosenRow: chosen().Rows[0]}, {ChosenRow: chosen().Rows[1], Linked: true}},
+			Rows:      []bugsview.LinkRow{{Bucket: b}, {Bucket: bucket(1), Linked: true}},
 		})},
 		{"Filing log, empty", bugsview.Ledger(bugsview.LedgerPage{Shell: shell("Filing log", admin), First: true})},
 		{"Filing log, every state", bugsview.Ledger(ledger())},
@@ -344,8 +344,9 @@ func peoplePage() adminview.PeoplePage {
 
 // embargoes returns what forms ask before they touch an embargoed problem, or link a bug of another package.
 func embargoes() []specimen {
-	public := bugsview.LinkPage{Shell: shell("Link a bug", admin), Bucket: bucket(0), BugLookup: bugsview.BugLookup{
-		Text: "2101233", Number: 2101233, Found: crash.BugReading{Title: "tidewatch crashed"}, Publishes: true}}
+	public := bugsview.LinkPage{Shell: shell("Link a bug", admin), Rows: []bugsview.LinkRow{{Bucket: bucket(0)}},
+		BugLookup: bugsview.BugLookup{Text: "2101233", Number: 2101233,
+			Found: crash.BugReading{Title: "tidewatch crashed"}, Publishes: true}}
 	other := public
 	other.Publishes, other.For, other.Crashed = false, []string{"gannet"}, []string{"tidewatch"}
 	merged := merge("")
