@@ -118,9 +118,6 @@ func (m MissingSymbol) Command() string {
 
 const maxCommandFiles = 500
 
-// InPackage reports whether Command names a package.
-func (m MissingSymbol) InPackage() bool { return m.packageFiles() != "" }
-
 // packageFiles returns the file names of the packages that provide it, which lack the epoch of the
 // version. It returns "" if they are unknown.
 func (m MissingSymbol) packageFiles() string {

@@ -589,7 +589,7 @@ func (e *Evaluator) fileDue(ctx context.Context) error {
 	return nil
 }
 
-// RulePerson returns the name under which a rule files bugs. No account has such a name.
+// RulePerson returns the name under which a rule files bugs. No account matches this name.
 func RulePerson(rule string) string { return "rule: " + rule }
 
 // claimFiling claims the next candidate that a rule files. due is nil if there is none, or if it

@@ -130,7 +130,7 @@ func TestPrivacyPage(t *testing.T) {
 		"mishap does not store")
 	c.Post(b.ID.Path()+"/hold", url.Values{"do": {"set"}, "reason": {"court"}})
 	c.Get(layout.PathData).WantText(".rule-list", "by ada-admin").WantText(".rule-list", "court").
-		WantText("h3", "Problems exempt from removal (1 report)")
+		WantText("h3", "Problems exempt from retention (1 report)")
 }
 
 // TestExpiredCounts checks that no page and no answer of the API claims zero reports for days whose counts

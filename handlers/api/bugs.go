@@ -169,7 +169,7 @@ type peopleQuestion struct {
 
 type peopleAnswer struct {
 	Problem  string   `json:"problem" doc:"SHA-1 of the signature of the problem, after merges."`
-	Assignee string   `json:"assignee" doc:"Who takes care of it now; empty: nobody."`
+	Assignee string   `json:"assignee" doc:"The new assignee; empty: nobody."`
 	Bug      *string  `json:"bug" doc:"Number of the bug whose assignee it is; null: it was assigned in mishap."`
 	Tags     []string `json:"tags" doc:"Its tags, sorted."`
 }
@@ -231,14 +231,14 @@ func (a *answers) archiveResources() []resource {
 func readBody(r *http.Request) ([]byte, error) {
 	media, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	if !strings.EqualFold(strings.TrimSpace(media), "application/json") {
-		return nil, crash.Errorf(crash.UnsupportedMedia, "media_type", "Send the question as application/json.")
+		return nil, crash.Errorf(crash.UnsupportedMedia, "media_type", "Send the request as application/json.")
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	if err != nil {
 		return nil, errNotJSON
 	}
 	if len(body) > maxBody {
-		return nil, crash.Errorf(crash.TooLarge, "too_large", "The question is larger than %d KiB.", maxBody>>10)
+		return nil, crash.Errorf(crash.TooLarge, "too_large", "The request is larger than %d KiB.", maxBody>>10)
 	}
 	return body, nil
 }
@@ -255,7 +255,7 @@ func readQuestion(body []byte, v any, shape string) error {
 }
 
 func badQuestion(shape string) error {
-	return crash.Errorf(crash.Invalid, "bad_question", "The question has another shape than %s.", shape)
+	return crash.Errorf(crash.Invalid, "bad_question", "The request must look like %s.", shape)
 }
 
 // The shapes of questions, for the texts of refusals.
@@ -267,7 +267,7 @@ const (
 
 func tooManyQuestions(n int) error {
 	if n > maxQuestions {
-		return crash.Errorf(crash.Invalid, "too_many", "One question may be about at most %d things.", maxQuestions)
+		return crash.Errorf(crash.Invalid, "too_many", "A request can name at most %d things.", maxQuestions)
 	}
 	return nil
 }

@@ -474,7 +474,7 @@ func (a *answers) commonProblems(ctx context.Context, in input) ([]any, error) {
 	}
 	if in.flag("first_appearance") && !in.given["version"] {
 		return nil, crash.Errorf(crash.Invalid, "missing_version", "The parameter first_appearance asks for problems "+
-			"that were seen first in a version: say which by the parameter version.")
+			"that were seen first in a version: name it in the parameter version.")
 	}
 	packages, err := a.packageFilter(ctx, in)
 	if err != nil {

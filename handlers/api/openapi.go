@@ -14,24 +14,24 @@ type object = map[string]any
 
 // refusal is the body of every refusal. Package handlers writes it.
 type refusal struct {
-	Code    string `json:"code" doc:"One word for programs."`
-	Error   string `json:"error" doc:"One sentence for people."`
+	Code    string `json:"code" doc:"Error code, one word."`
+	Error   string `json:"error" doc:"Error message, one sentence."`
 	Message string `json:"error_message,omitempty" doc:"The same as error, for clients of errors.ubuntu.com."`
 }
 
 // refusals maps the status of each refusal to its description.
 var refusals = map[string]string{
 	"400": "A parameter is missing or cannot be read.",
-	"401": "Nobody is signed in, or the API token is not good.",
-	"403": "The person, or the token, may not do that.",
-	"404": "There is no such thing.",
-	"409": "Another decision stands in the way.",
-	"413": "The question is too large.",
-	"415": "The question is not application/json.",
-	"422": "The bug cannot be created for this problem.",
-	"429": "Too many requests; Retry-After says when to go on.",
-	"502": "The tracker refused.",
-	"503": "The database or the tracker is away; Retry-After says when to try again.",
+	"401": "Not signed in, or the API token is invalid.",
+	"403": "The account or the token lacks the right to do this.",
+	"404": "Not found.",
+	"409": "The change conflicts with an earlier decision.",
+	"413": "The request is too large.",
+	"415": "The request is not application/json.",
+	"422": "No bug can be created for this problem.",
+	"429": "Too many requests; Retry-After says when to continue.",
+	"502": "The tracker refused the request.",
+	"503": "The database or the tracker is unavailable; Retry-After says when to try again.",
 }
 
 // OpenAPI returns the OpenAPI 3.1 document of the API, generated from the table.
@@ -54,9 +54,8 @@ func (a *API) OpenAPI() map[string]any {
 		"openapi": "3.1.0",
 		"info": object{
 			"title": "mishap", "version": "1.0",
-			"description": "Crash reports, grouped into problems: who may ask, what is asked and what is answered. Lists " +
-				"come in parts; " +
-				"meta.next leads to the next one. Besides JSON there are XML and YAML, by the parameter format or by Accept. " +
+			"description": "Crash reports, grouped into problems. Long lists are split; meta.next links to the next part. " +
+				"For XML or YAML instead of JSON, use the parameter format or the header Accept. " +
 				strings.TrimSpace("Made by mishap "+a.version) + ".",
 			"license": object{"name": "Apache-2.0", "identifier": "Apache-2.0"},
 		},
@@ -65,8 +64,8 @@ func (a *API) OpenAPI() map[string]any {
 		"components": object{
 			"schemas": kinds,
 			"securitySchemes": object{
-				"token": object{"type": "http", "scheme": "bearer", "description": "An API token, made on the page of " +
-					"one's own account. Scopes: read (reports and traces), read-private (private data), triage (status, " +
+				"token": object{"type": "http", "scheme": "bearer", "description": "An API token; create one on " +
+					"the page of your account. Scopes: read (reports and traces), read-private (private data), triage (status, " +
 					"assignee and tags), file (create bugs), admin (what administrators read)."},
 				"session": object{"type": "apiKey", "in": "cookie", "name": "sessionid"},
 			},

@@ -461,7 +461,7 @@ func (a *answers) gateResources() []resource {
 			"update; docs/gate.md explains the statistics. " + stats.GateUnknown,
 		params: []param{
 			{name: "package", kind: kindText, required: true, doc: packageParam.doc, example: packageParam.example},
-			{name: "version", kind: kindText, required: true, doc: "The version to judge.", example: "1.4.2-1ubuntu1"},
+			{name: "version", kind: kindText, required: true, doc: "The version to check.", example: "1.4.2-1ubuntu1"},
 			{name: "against", kind: kindText, example: "1.4.1-1", doc: "A lower version to compare with. Default: the highest " +
 				"lower version with enough exposure."},
 			{name: "release", kind: kindText, example: releaseParam.example, doc: "A release, by the name in reports. " +
@@ -478,14 +478,14 @@ type updateGate struct {
 	Releases []gateRelease `json:"releases" doc:"The releases with reports of the version, newest first."`
 	Summary  string        `json:"summary" doc:"The verdict in one sentence."`
 	Verdict  string        `json:"verdict" doc:"pass, worse or not enough data: the worst of the releases."`
-	Version  string        `json:"version" doc:"The version that was judged."`
-	Link     string        `json:"web_link" doc:"The page with this answer."`
+	Version  string        `json:"version" doc:"The version that was checked."`
+	Link     string        `json:"web_link" doc:"Page that shows this answer."`
 }
 
 type gateRelease struct {
 	After       gateWindow    `json:"after" doc:"Days on which the version was the newest one, at most 56."`
 	Against     string        `json:"against" doc:"The version that it was compared with; empty: none."`
-	Choice      string        `json:"against_choice" doc:"Why that one: named, previous, earlier, thin or none."`
+	Choice      string        `json:"against_choice" doc:"Why this version was chosen: named, previous, earlier, thin or none."`
 	Before      gateWindow    `json:"before" doc:"Days on which that version was the newest one, at most 56."`
 	Dispersion  float64       `json:"dispersion" doc:"Variance of the number of reports, relative to a Poisson one."`
 	Increased   bool          `json:"increased" doc:"Whether the rate rose significantly."`
@@ -530,13 +530,13 @@ type gateProblem struct {
 	Function    string  `json:"function" doc:"Signature of the problem; redacted for callers who may not read reports."`
 	Systems     int64   `json:"machines" doc:"Distinct machines that ever reported it with the version."`
 	P           float64 `json:"p_value" doc:"Probability of such numbers if the update changed nothing."`
-	Significant bool    `json:"significant" doc:"Whether it counts, after the correction for the number of problems."`
+	Significant bool    `json:"significant" doc:"Whether it is significant, corrected for the number of problems."`
 	Link        string  `json:"web_link" doc:"The page of the problem."`
 }
 
 type gateMissing struct {
-	Days        *float64 `json:"days" doc:"Days that this takes at the present pace; null: no number helps."`
-	MachineDays *float64 `json:"machine_days" doc:"Machine-days after the update; null: no number helps."`
+	Days        *float64 `json:"days" doc:"Days until then at the present rate; null: never."`
+	MachineDays *float64 `json:"machine_days" doc:"Machine-days needed after the update; null: no number is enough."`
 }
 
 func (a *answers) updateGate(ctx context.Context, in input) ([]any, error) {

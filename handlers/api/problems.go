@@ -94,8 +94,8 @@ type bucketObject struct {
 	Threads   *string  `json:"thread_stacktrace"`
 	Trace     *string  `json:"traceback" doc:"Python traceback; if there is one, there are no stack traces."`
 
-	Assignee *string  `json:"assignee,omitempty" doc:"Who takes care of it, for readers of reports; or empty."`
-	Tags     []string `json:"tags,omitempty" doc:"Its tags, sorted, for readers of reports."`
+	Assignee *string  `json:"assignee,omitempty" doc:"The assignee; empty: nobody, or the caller may not read reports."`
+	Tags     []string `json:"tags,omitempty" doc:"Its tags, sorted; empty if the caller may not read reports."`
 
 	Evidence []passage `json:"evidence,omitempty" doc:"Text that the grouping rule read, unless a stack or traceback."`
 }
@@ -425,7 +425,7 @@ func (p *param) missing() error {
 
 func (p *param) bad(why string, args ...any) error {
 	return crash.Errorf(crash.Invalid, "bad_"+p.name,
-		"The parameter %s is not right: %s", p.name, fmt.Sprintf(why, args...))
+		"The parameter %s is invalid: %s", p.name, fmt.Sprintf(why, args...))
 }
 
 func (p *param) parse(sent pair) (any, error) {
@@ -459,7 +459,7 @@ func (p *param) parse(sent pair) (any, error) {
 	case kindDay:
 		day, err := time.Parse("20060102", strings.NewReplacer("-", "", "/", "").Replace(v))
 		if err != nil {
-			return nil, p.bad("%.40q is no day; days are written YYYYMMDD.", v)
+			return nil, p.bad("%.40q is not a day; write days as YYYYMMDD.", v)
 		}
 		return day, nil
 	case kindChoice:
@@ -468,7 +468,7 @@ func (p *param) parse(sent pair) (any, error) {
 				return v, nil
 			}
 		}
-		return nil, p.bad("%.40q is none of %s.", v, strings.Join(p.choices, ", "))
+		return nil, p.bad("%.40q is not one of %s.", v, strings.Join(p.choices, ", "))
 	case kindReport:
 		id, err := crash.ParseOopsID(v)
 		if err != nil {

@@ -151,7 +151,7 @@ func (a *answers) lastDays(days int) (since, until time.Time) {
 }
 
 func errExpired(from time.Time) error {
-	return crash.Errorf(crash.Invalid, "counts_expired", "The counts of days before %s have expired; ask for later days.",
+	return crash.Errorf(crash.Invalid, "counts_expired", "The counts before %s have expired; request later days.",
 		from.Format(time.DateOnly))
 }
 
@@ -233,8 +233,7 @@ func (a *answers) averageCrashesResource() resource {
 
 func (a *answers) averageCrashes(ctx context.Context, in input) ([]any, error) {
 	if in.given["version"] && !in.given["package"] {
-		return nil, crash.Errorf(crash.Invalid, "missing_package", "A version is one of a package: say which by the "+
-			"parameter package.")
+		return nil, crash.Errorf(crash.Invalid, "missing_package", "A version needs the parameter package.")
 	}
 	since, until := a.lastDays(chartDays)
 	f := problems.RateFilter{
@@ -409,9 +408,9 @@ func (a *answers) statusResources() []resource {
 	return []resource{
 		{
 			name: "problem-status", method: http.MethodGet, access: public,
-			summary: "The derived and the manual status of a problem.",
-			doc: "The manual status stands beside the derived one. Persons, reasons and entries are empty for " +
-				"callers who may not read reports.",
+			summary: "The derived and manual status of a problem.",
+			doc: "Neither changes the other. Persons, reasons and entries are empty for callers " +
+				"who may not read reports.",
 			key: "Signature of the problem, or its SHA-1.", example: "%2Fusr%2Fbin%2Ftidewatch:11:parse:load:main",
 			object: problemStatus{}, detail: a.problemStatus,
 		},
@@ -431,20 +430,20 @@ type problemStatus struct {
 	Embargo   *embargo      `json:"embargo" doc:"The embargo; null: the problem is not embargoed."`
 	Entries   []statusEntry `json:"entries" doc:"All decisions, oldest first; empty for callers who may not read reports."`
 	Fixed     []statusFix   `json:"fixed" doc:"Versions marked as fixed, by release, the newest release first."`
-	Held      bool          `json:"held" doc:"Retention removes nothing of it; false if the caller may not read reports."`
+	Held      bool          `json:"held" doc:"Whether it is exempt from retention; false if the caller may not read reports."`
 	Manual    string        `json:"manual_state" doc:"muted, wontfix, fixed-by-hand and seen-again, separated by blanks."`
-	Text      string        `json:"manual_status" doc:"The manual status in sentences."`
+	Text      string        `json:"manual_status" doc:"The manual status, explained."`
 	Muted     *statusEntry  `json:"muted" doc:"The mute; null: the problem is not muted."`
 	Returned  *statusEntry  `json:"returned" doc:"The mute that has ended within the last 30 days; null: none."`
 	Signature string        `json:"signature" doc:"Redacted for callers who may not read reports."`
-	State     string        `json:"state" doc:"The word of the derived status."`
-	Status    string        `json:"status" doc:"The derived status in sentences."`
+	State     string        `json:"state" doc:"The derived status, one word."`
+	Status    string        `json:"status" doc:"The derived status, explained."`
 	Link      string        `json:"web_link" doc:"The page of the problem."`
 	WontFix   *statusEntry  `json:"wontfix" doc:"The decision that nobody intends to fix it; null: there is none."`
 }
 
 type embargo struct {
-	At     string `json:"at" doc:"When it began, UTC."`
+	At     string `json:"at" doc:"Start, UTC."`
 	Person string `json:"person" doc:"Name of the account or rule; empty: mishap itself."`
 	Reason string `json:"reason"`
 }
@@ -453,25 +452,25 @@ type statusEntry struct {
 	At       string       `json:"at" doc:"When it was decided, UTC."`
 	Ended    string       `json:"ended" doc:"When a condition of the mute was met, or it was replaced; or empty."`
 	EndedWhy string       `json:"ended_why" doc:"Which condition was met; empty: none, or replaced."`
-	Fixes    []statusFix  `json:"fixes" doc:"Of a fix; else empty."`
+	Fixes    []statusFix  `json:"fixes" doc:"With fixed: the release; else empty."`
 	ID       int64        `json:"id" doc:"Number of the entry, for undo and replaces."`
 	Kind     string       `json:"kind" doc:"muted, wontfix or fixed."`
 	Person   string       `json:"person" doc:"Name of the account or rule."`
 	Reason   string       `json:"reason"`
 	Undone   string       `json:"undone" doc:"When it was undone, UTC; or empty."`
 	UndoneBy string       `json:"undone_by"`
-	Until    *statusUntil `json:"until" doc:"Of a mute; else null. Without a condition: until somebody unmutes it."`
+	Until    *statusUntil `json:"until" doc:"With muted: its conditions; else null. Without a condition: until somebody unmutes it."`
 }
 
 type statusUntil struct {
 	Date       string `json:"date" doc:"A UTC day such as 2026-12-01; or empty."`
-	Days       int    `json:"days" doc:"Reports and machines within so many days; 0: in any time."`
-	Machines   int64  `json:"machines" doc:"So many machines have reported it since; 0: no such condition."`
-	Newer      bool   `json:"newer" doc:"It is seen in a version later than before, or in another release."`
+	Days       int    `json:"days" doc:"Period for reports and machines, in days; 0: any."`
+	Machines   int64  `json:"machines" doc:"Number of machines that report it after the mute; 0: no such condition."`
+	Newer      bool   `json:"newer" doc:"Whether a later version or another release ends the mute."`
 	Regression bool   `json:"regression" doc:"It regresses."`
 	Release    string `json:"release" doc:"Release of version; empty: any."`
-	Reports    int64  `json:"reports" doc:"So many more reports have arrived; 0: no such condition."`
-	Version    string `json:"version" doc:"It is seen in this version or later; or empty."`
+	Reports    int64  `json:"reports" doc:"Number of further reports; 0: no such condition."`
+	Version    string `json:"version" doc:"The mute ends in this version or a later one; or empty."`
 }
 
 type statusFix struct {
@@ -483,7 +482,7 @@ type statusFix struct {
 }
 
 type statusQuestion struct {
-	Confirm   bool           `json:"confirm,omitempty" doc:"With fixed: although it was seen in such a version already."`
+	Confirm   bool           `json:"confirm,omitempty" doc:"With fixed: true confirms a version in which the problem was already seen."`
 	Fixes     []fixQuestion  `json:"fixes,omitempty" doc:"With fixed: the versions with the fix."`
 	Forever   bool           `json:"forever,omitempty" doc:"With muted and without until: until somebody unmutes it."`
 	Hold      *bool          `json:"hold,omitempty" doc:"Instead of kind: true holds the problem, false lifts the hold."`
@@ -663,7 +662,7 @@ func (a *answers) setStatus(ctx context.Context, q statusQuestion, id crash.Buck
 	case "embargo", "lift-embargo":
 		return a.restrict(ctx, crash.MarkEmbargo, q.Kind == "embargo", q, id, person)
 	case string(crash.MarkHold):
-		return crash.Errorf(crash.Invalid, "unknown_triage", "To hold a problem, send hold instead of kind.")
+		return crash.Errorf(crash.Invalid, "unknown_triage", "To exempt a problem from retention, send hold instead of kind.")
 	}
 	t := crash.Mark{Bucket: id, Kind: crash.MarkKind(q.Kind), Reason: q.Reason, Person: person, Replaces: q.Replaces,
 		Confirmed: q.Confirm}
@@ -671,7 +670,7 @@ func (a *answers) setStatus(ctx context.Context, q statusQuestion, id crash.Buck
 		t.Fixes = append(t.Fixes, crash.FixedIn{Release: crash.Release(f.Release), Version: f.Version})
 	}
 	if t.Kind != crash.MarkFixed && len(q.Fixes) > 0 {
-		return crash.Errorf(crash.Invalid, "fixes_of_other", "Versions in fixes belong to the kind fixed.")
+		return crash.Errorf(crash.Invalid, "fixes_of_other", "Send fixes only with the kind fixed.")
 	}
 	if t.Kind == crash.MarkMuted {
 		var err error

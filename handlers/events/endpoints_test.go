@@ -108,7 +108,7 @@ func TestWebhookPages(t *testing.T) {
 	h := newWebhookReceiver(t)
 	c.Get(layout.PathEndpoints).WantRedirect(http.StatusMovedPermanently, layout.PathRules+"#endpoints")
 	c.Get(layout.PathRules).WantText(".admin-nav [aria-current]", "Rules and notifications").WantText("main",
-		"No chat and no other program gets notifications.")
+		"No chat or program gets notifications yet.")
 	c.Get(layout.PathEndpoints + "/new?kind=pigeon").Want(http.StatusBadRequest)
 	c.Get(layout.PathEndpoints+"/new?kind=webhook").WantText("h1", "Webhook").WantText("select", "ada-admin")
 	form := url.Values{"kind": {"webhook"}, "name": {"ops <b>"}, "address": {h.URL + "/hook?key=s3cret"},

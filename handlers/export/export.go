@@ -238,7 +238,7 @@ const ExportPage = 500
 
 // ErrNoFormat is the error for a file extension that is not an export format.
 var ErrNoFormat = crash.Errorf(crash.NotFound, "no_page",
-	"There is no such file: lists are to be had as .csv, .json and .atom.")
+	"There is no such file. Lists are available as .csv, .json and .atom.")
 
 // File returns the handler of a list as a file or feed at an address of its own, which ends in the format.
 func File(

@@ -40,7 +40,7 @@ func TestMyPackages(t *testing.T) {
 	p.Several(2, crashtest.Python)
 	p.Several(9, crashtest.Unsymbolised)
 	ada := p.As(t, crash.RoleViewer)
-	ada.Get("/my").Want(http.StatusOK).WantText(".empty", "You follow nothing yet.").WantNone(".mine")
+	ada.Get("/my").Want(http.StatusOK).WantText(".empty", "You do not follow anything yet.").WantNone(".mine")
 
 	// Packages are followed from their page, with and without scripts.
 	ada.Get("/package/tidewatch").Want(http.StatusOK).WantText("#follow button", "Follow tidewatch")

@@ -604,7 +604,7 @@ func (s *Lists) SaveSeen(w http.ResponseWriter, r *http.Request) error {
 		var err error
 		if seen, err = time.Parse(time.RFC3339Nano, stamp); err != nil || seen.After(s.web.Now()) {
 			return crash.Errorf(crash.Invalid, "bad_time",
-				"The form does not say which problems to mark as read. Reload the page and try again.")
+				"No problems were selected to mark as read. Reload the page and try again.")
 		}
 	}
 	previous, err := s.People.SetSeen(r.Context(), web.CurrentUser(r).ID, seen)

@@ -267,7 +267,7 @@ var UnrecordedRoutes = map[string]string{
 	"POST /problems/chosen":                "a choice that only the page holds",
 	"POST /admin/regroup":                  "a trial that changes nothing",
 	"POST /admin/tracker/check":            "a trial that changes nothing",
-	"POST /api/1.0/*":                      "questions whose text is too long for an address",
+	"POST /api/1.0/*":                      "requests that are too long for an address",
 	"POST /problem/{id}/review":            "a draft, or a filing that records itself",
 	"POST /api/1.0/set-problem-status":     "records itself, for each problem that it changes",
 	"POST /api/1.0/set-problem-status/":    "records itself, for each problem that it changes",

@@ -203,7 +203,7 @@ func missingPackage(m crash.MissingSymbol) string {
 // missingSearched says where a missing file was searched, and with which result.
 func missingSearched(m crash.MissingSymbol) string {
 	if m.Kind == crash.MissingBuild {
-		return "nothing to search for: the build-id is unknown"
+		return "not searched: the build-id is unknown"
 	}
 	return problems.Searched(m.Searched)
 }

@@ -329,7 +329,7 @@ func reviewKnown(p ReviewPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(p.Similar) == 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<p class=\"quiet\">No similar problem here has a bug.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<p class=\"quiet\">No similar problem has a bug.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

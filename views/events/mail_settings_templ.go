@@ -586,7 +586,7 @@ func mailChoices(p MailSettingsPage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 50, "\" required maxlength=\"60\" placeholder=\"Europe/Paris\" autocomplete=\"off\" spellcheck=\"false\" aria-describedby=\"mail-zone-hint\"><p class=\"hint\" id=\"mail-zone-hint\">Such as Europe/Paris, America/New_York or UTC.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 50, "\" required maxlength=\"60\" placeholder=\"Europe/Paris\" autocomplete=\"off\" spellcheck=\"false\" aria-describedby=\"mail-zone-hint\"><p class=\"hint\" id=\"mail-zone-hint\">For example Europe/Paris or UTC.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

@@ -62,7 +62,7 @@ func Rules(p RulesPage) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				if len(p.Rules) == 0 {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<p class=\"quiet\">There are no rules: nobody is notified, and no bugs are proposed.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<p class=\"quiet\">Without rules, nobody is notified and no bugs are proposed.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -122,7 +122,7 @@ func Rules(p RulesPage) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				if len(p.Endpoints) == 0 {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<p class=\"quiet\">No chat and no other program gets notifications.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<p class=\"quiet\">No chat or program gets notifications yet.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -746,7 +746,7 @@ func RulePart(p RulePage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ruleInput(p.number("weeks", "Weeks without a report", "Only for problems that have not been seen for some time.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ruleInput(p.number("weeks", "Weeks without a report", "")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -826,7 +826,7 @@ func RulePart(p RulePage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ruleInput(p.longField("names", "Names", "Separate names with spaces. Patterns of packages may contain *, such as linux-*.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ruleInput(p.longField("names", "Names", "Separated by spaces; package names may be patterns, such as linux-*.")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -940,7 +940,7 @@ func RulePart(p RulePage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ruleInput(p.number("limit", "Maximum number of bugs per hour", "Further bugs wait in the queue, as do those without function names or source package.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ruleInput(p.number("limit", "Maximum number of bugs per hour", "Further bugs wait in the queue.")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1035,7 +1035,7 @@ func RulePart(p RulePage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.Rehearsal == nil {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 93, "<button class=\"primary\" name=\"do\" value=\"rehearse\">Preview</button> <span class=\"hint\">Lists what the rule would have done. You can save it then.</span>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 93, "<button class=\"primary\" name=\"do\" value=\"rehearse\">Preview</button> <span class=\"hint\">You can save the rule after the preview.</span>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1547,7 +1547,7 @@ func rehearsal(p RulePage) templ.Component {
 			}
 		}
 		if len(p.Rehearsal.Lines) == 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 138, "<div class=\"empty\"><p>It would have done nothing.</p></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 138, "<div class=\"empty\"><p>It would not have matched anything.</p></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -1327,7 +1327,7 @@ func ratePath(p RatePath, class, title string) templ.Component {
 // ratesMean explains the chart of reliability.
 const ratesMean = "Seven-day mean; the faint line shows each day. Machines count as active for 90 days after a report. " +
 	"Lines of releases with few machines are thin and pale, with a gap where they are above the scale. " +
-	"What rests on fewer than 10 reports is dashed."
+	"Dashed lines are based on fewer than 10 reports."
 
 func rateClass(line RateLine) string {
 	class := "rate-line " + layout.ReleaseClass(line.Release)

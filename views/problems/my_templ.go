@@ -176,7 +176,7 @@ func My(p MyPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(p.Followed)+len(p.Groups) == 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<div class=\"empty\"><p>You follow nothing yet. To see the problems of a package here, press Follow on its page, or enter its name below.</p></div>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<div class=\"empty\"><p>You do not follow anything yet. To see the problems of a package here, press Follow on its page, or enter its name below.</p></div>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
