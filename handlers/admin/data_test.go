@@ -327,7 +327,7 @@ func TestSymbolsForAdmins(t *testing.T) {
 	admin := site.As(t, crash.RoleAdmin)
 	admin.Get(layout.PathData).Want(http.StatusOK).WantText("main", "No running instance symbolises")
 	admin.Get(layout.PathSymbols).Want(http.StatusOK).WantText("main", "Nothing is missing").
-		WantText("main", "Nothing is being symbolised, and nothing is queued")
+		WantText("main", "The queue is empty.")
 
 	for _, w := range []crash.SymbolWorker{{Store: "s", Problem: "gdb is <not> installed."},
 		{Store: "s", Architectures: []string{"amd64", "i386"}}} {
@@ -373,7 +373,7 @@ func TestSymbolsForAdmins(t *testing.T) {
 	checktest.Equal(t, "link to", admin.Get(layout.PathSymbols+"?state=failed").Attr(".symbol-queue th a", "href"),
 		failed.ID.Path())
 	admin.Get(layout.PathSymbols+"?state=waiting").WantText(".symbol-queue", "Files are <missing>. The next try is")
-	admin.Get(layout.PathSymbols+"?state=done").WantText(".empty", "No report is in this state")
+	admin.Get(layout.PathSymbols+"?state=done").WantText(".empty", "No reports in this state")
 	for _, query := range []string{"state=none", "missing=-1", "queue=x", "missing=99999999999999999999"} {
 		admin.Get(layout.PathSymbols + "?" + query).Want(http.StatusBadRequest)
 	}

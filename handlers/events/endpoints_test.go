@@ -169,7 +169,7 @@ func TestWebhookPages(t *testing.T) {
 	}
 	c.Get(delivery).WantText(".facts", "delivered").WantText(".attempts", "accepted")
 	c.Get(path+"?state=delivered").WantText(".filing-states [aria-current]", "delivered 1")
-	c.Get(path+"?state=failed").WantText(".empty", "No delivery is in this state")
+	c.Get(path+"?state=failed").WantText(".empty", "No deliveries in this state")
 	c.Get(path + "?state=odd").Want(http.StatusBadRequest)
 	c.Get(path + "?after=1.x").Want(http.StatusBadRequest)
 	c.Get(path + "/deliveries/" + strings.Repeat("0", 36)).Want(http.StatusNotFound)
