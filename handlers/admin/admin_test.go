@@ -153,7 +153,7 @@ func TestAccessPage(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
 	c := site.As(t, crash.RoleAdmin)
-	c.Get("/admin/people").Want(http.StatusOK).WantText("#main", "No group and no account has a right yet").
+	c.Get("/admin/people").Want(http.StatusOK).WantText("#main", "No group or account has been granted rights yet").
 		WantText("#main", "admin: given by hand")
 	grant := func(source, group, role string) *handlertest.Answer {
 		t.Helper()

@@ -326,7 +326,7 @@ func TestSymbolsForAdmins(t *testing.T) {
 	store := symbols.New(site.Store)
 	admin := site.As(t, crash.RoleAdmin)
 	admin.Get(layout.PathData).Want(http.StatusOK).WantText("main", "No running instance symbolises")
-	admin.Get(layout.PathSymbols).Want(http.StatusOK).WantText("main", "Nothing is missing").
+	admin.Get(layout.PathSymbols).Want(http.StatusOK).WantText("main", "No symbols are missing").
 		WantText("main", "The queue is empty.")
 
 	for _, w := range []crash.SymbolWorker{{Store: "s", Problem: "gdb is <not> installed."},

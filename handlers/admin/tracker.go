@@ -364,7 +364,7 @@ func policyIn(form url.Values) (row crash.UpdatePolicy, problem string) {
 		Quiet: form.Get("quiet") == "on", Section: form.Get("section") == "on"}
 	weeks, err := strconv.Atoi(strings.TrimSpace(form.Get("weeks")))
 	if row.QuietWeeks = weeks; err != nil || weeks < 1 || weeks > crash.MaxQuietWeeks {
-		row.QuietWeeks, problem = crash.DefaultQuietWeeks, "The number of weeks has to be between 1 and "+
+		row.QuietWeeks, problem = crash.DefaultQuietWeeks, "The number of weeks must be between 1 and "+
 			strconv.Itoa(crash.MaxQuietWeeks)+"."
 	}
 	if !validPattern.MatchString(row.Pattern) {

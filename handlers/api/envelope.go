@@ -629,7 +629,7 @@ func (a *answers) dateRange(in input) (since, until time.Time, err error) {
 			}
 		}
 		return since, until, crash.Errorf(crash.Invalid, "bad_period",
-			"%.40q is no period; periods are day, week, month, year, and days, months and years as YYYYMMDD, YYYYMM, "+
+			"%.40q is not a period; periods are day, week, month, year, and days, months and years as YYYYMMDD, YYYYMM, "+
 				"YYYY.", period)
 	}
 	switch {

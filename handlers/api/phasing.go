@@ -27,7 +27,7 @@ func (a *answers) phasingResources() []resource {
 		{
 			name: "package-rate-of-crashes", method: http.MethodGet, access: public,
 			summary: "Whether a new version of a package crashes more often than the previous one.",
-			doc: "This answer stops phased updates. docs/api.md has the formula of the five original fields; evidence " +
+			doc: "This stops phased updates. docs/api.md has the formula of the five original fields; evidence " +
 				"adds statistics per active machine.",
 			params: []param{
 				{name: "release", kind: kindText, required: true, doc: releaseParam.doc, example: releaseParam.example},
@@ -52,7 +52,7 @@ func (a *answers) phasingResources() []resource {
 			name: "package-version-new-buckets", method: http.MethodGet, access: public,
 			summary: "Problems seen on more than two machines with a new version of a package, but never with the " +
 				"previous one.",
-			doc: "This answer stops phased updates. If the archive does not have one of the versions, the answer " +
+			doc: "This stops phased updates. If the archive does not have one of the versions, the answer " +
 				"is 404. The field archive is unknown until the archive has been read.",
 			params: []param{
 				{name: "package", kind: kindText, required: true, doc: "Name of a source package.", example: "tidewatch"},

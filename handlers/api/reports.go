@@ -303,7 +303,7 @@ type erasureAnswer struct {
 	Digest    string             `json:"digest" doc:"Digest of the machine, with a key that never leaves the server."`
 	Blocked   bool               `json:"blocked"`
 	Requested string             `json:"requested" doc:"When it was asked for, UTC."`
-	Finished  string             `json:"finished" doc:"When nothing was left; empty: it is running."`
+	Finished  string             `json:"finished" doc:"When erasing finished; empty: still running."`
 	Removed   crash.ErasedCounts `json:"removed" doc:"What has been removed so far."`
 	Link      string             `json:"web_link" doc:"The list of erasures."`
 }

@@ -277,7 +277,7 @@ const (
 var (
 	errInterrupted = crash.Errorf(crash.Unavailable, "interrupted",
 		"The report did not arrive in full; please send it again.")
-	errSlow      = crash.Errorf(crash.Unavailable, "slow", "The report came too slowly; please send it again later.")
+	errSlow      = crash.Errorf(crash.Unavailable, "slow", "The report arrived too slowly; please send it again later.")
 	errMalformed = crash.Errorf(crash.Invalid, "malformed_body", "The body is not a well-formed HTTP body.")
 )
 

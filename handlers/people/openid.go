@@ -155,7 +155,7 @@ func (a answer) signed(field string) bool {
 // check checks everything about a positive answer that needs no request.
 func (c *openIDClient) check(a answer, state string) error {
 	if a["ns"] != nsOpenID {
-		return refused("bad_version", "The answer is not one of OpenID 2.0.")
+		return refused("bad_version", "The answer is not a valid OpenID 2.0 response.")
 	}
 	for _, field := range []string{"op_endpoint", "claimed_id", "identity", "return_to", "response_nonce",
 		"assoc_handle"} {

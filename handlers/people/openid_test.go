@@ -220,7 +220,7 @@ func TestOpenIDRefuses(t *testing.T) {
 		"unsigned identity": {alter: func(q url.Values) { p.Sign(q, "claimed_id") }, want: "not signed the field " +
 			"openid.claimed_id"},
 		"nothing signed": {alter: func(q url.Values) { q.Del("openid.signed") }, want: "not signed"},
-		"version 1":      {alter: set("openid.ns", "http://openid.net/signon/1.1"), want: "not one of OpenID 2.0"},
+		"version 1":      {alter: set("openid.ns", "http://openid.net/signon/1.1"), want: "not a valid OpenID 2.0 response"},
 		"another mode":   {alter: set("openid.mode", "check_authentication"), want: "neither a confirmation"},
 		"error": {alter: func(q url.Values) {
 			q.Set("openid.mode", "error")

@@ -379,7 +379,7 @@ func (s *choices) readChoice(r *http.Request, q url.Values) (view.ListChoice, er
 	}
 	has, err := s.Problems.HasRelease(r.Context(), choice.Release)
 	if err == nil && (!has || web.SeenLabel(r, choice.Release) != choice.Release) {
-		err = crash.Errorf(crash.Invalid, "unknown_release", "No counted report came from the release %q.", choice.Release)
+		err = crash.Errorf(crash.Invalid, "unknown_release", "No counted reports from the release %q.", choice.Release)
 	}
 	return choice, err
 }

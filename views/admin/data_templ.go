@@ -1141,7 +1141,7 @@ func Data(p DataPage) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				if len(p.Erasures) == 0 {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 85, "<p class=\"quiet\">No machine has been erased.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 85, "<p class=\"quiet\">No machines have been erased.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

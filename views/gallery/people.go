@@ -167,7 +167,7 @@ func trackerPage(connection bugsview.TrackerPage, rows bool) adminview.TrackerPa
 	p.Templates = []crash.BugTemplate{{Package: "linux", ProblemType: "KernelOops", By: "ada",
 		Changed: now.Add(-time.Hour)}}
 	p.Updates.Waiting = bugsview.WaitingUpdates{Again: 2, Quiet: 1, Section: 140}
-	p.Updates.Pattern, p.Updates.Problem = "linux*", "The number of weeks has to be between 1 and 260."
+	p.Updates.Pattern, p.Updates.Problem = "linux*", "The number of weeks must be between 1 and 260."
 	p.Updates.Rules = append(crash.UpdatePolicies{
 		{Pattern: "linux-firmware", QuietWeeks: 12, Person: "ada", Changed: now.AddDate(0, 0, -3)},
 		{Pattern: "linux*", Quiet: true, QuietWeeks: 6, Section: true, Person: "ada", Changed: now.Add(-time.Hour)}},
