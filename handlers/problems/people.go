@@ -3,14 +3,12 @@ package problems
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/a-h/templ"
 	"github.com/justinas/nosurf"
 
 	"mishap/crash"
@@ -118,65 +116,29 @@ func formAssignee(r *http.Request) (name string, err error) {
 // ChangeTags adds a tag to a problem or removes one. Each undoes the other.
 func (s *Pages) ChangeTags(w http.ResponseWriter, r *http.Request, b crash.Bucket) error {
 	tag, person := crash.Truncate(r.PostFormValue("tag"), web.MaxQueryText), web.CurrentUser(r).Name
-	// The undo form has one field, so that its action says what to do.
-	undo := &layout.Undo{Action: b.ID.Path() + "/tags?do=remove", Field: "tag", Value: tag}
+	undo := &layout.Undo{Action: b.ID.Path() + "/tags", Field: "tag", Value: tag}
+	var changed bool
+	var err error
+	var done, already string
 	if r.FormValue("do") == "remove" {
-		undo.Action = b.ID.Path() + "/tags"
-		removed, err := s.Problems.Untag(r.Context(), b.ID, tag, person)
-		if err != nil {
-			return err
-		}
-		if !removed {
-			return s.answerPeople(w, r, b, layout.Flash{Kind: layout.FlashDone, Text: "It no longer has the tag " + tag + "."})
-		}
-		return s.answerPeople(w, r, b, layout.Flash{Kind: layout.FlashDone, Text: "Tag " + tag + " removed.", Undo: undo})
+		changed, err = s.Problems.Untag(r.Context(), b.ID, tag, person)
+		done, already = "Tag "+tag+" removed.", "It no longer has the tag "+tag+"."
+	} else {
+		changed, err = s.Problems.Tag(r.Context(), b.ID, tag, person)
+		undo.Action += "?do=remove" // the undo form has one field
+		undo.Value = strings.ToLower(strings.TrimSpace(tag))
+		done, already = "Tag "+undo.Value+" added.", "It already has the tag "+undo.Value+"."
 	}
-	added, err := s.Problems.Tag(r.Context(), b.ID, tag, person)
-	if refused(err) {
-		return s.refusePeople(w, r, b, err, func(v *view.PeopleView, message string) {
-			v.TypedTag, v.TagProblem = tag, message
-		})
-	}
-	if err != nil {
+	message := layout.Flash{Kind: layout.FlashDone, Text: done, Undo: undo}
+	switch {
+	case isRefusal(err) && !web.WantsPart(r):
+		message = layout.Flash{Kind: layout.FlashError, Text: web.AnswerTo(r, err).Message}
+	case err != nil:
 		return err
+	case !changed:
+		message = layout.Flash{Kind: layout.FlashDone, Text: already}
 	}
-	undo.Value = strings.ToLower(strings.TrimSpace(tag))
-	if !added {
-		return s.answerPeople(w, r, b, layout.Flash{Kind: layout.FlashDone,
-			Text: "It already has the tag " + undo.Value + "."})
-	}
-	return s.answerPeople(w, r, b, layout.Flash{Kind: layout.FlashDone, Text: "Tag " + undo.Value + " added.", Undo: undo})
-}
-
-// refused reports whether a person can do something about an error: the form shows it.
-func refused(err error) bool { return errors.Is(err, crash.Invalid) || errors.Is(err, crash.Conflict) }
-
-// refusePeople shows why a change was refused: beside the field, or on the page of the problem.
-func (s *Pages) refusePeople(w http.ResponseWriter, r *http.Request, b crash.Bucket, reason error,
-	show func(v *view.PeopleView, message string),
-) error {
-	message := web.AnswerTo(r, reason).Message
-	if !web.WantsPart(r) {
-		return s.answerPeople(w, r, b, layout.Flash{Kind: layout.FlashError, Text: message})
-	}
-	v, err := s.peopleView(r, b)
-	if err != nil {
-		return err
-	}
-	show(&v, message)
-	return s.web.Page(w, r, http.StatusUnprocessableEntity, templ.Join(view.PeoplePart(v), layout.NoFlashes()))
-}
-
-// answerPeople shows the present assignee and tags, in place or on the page, with a message.
-func (s *Pages) answerPeople(w http.ResponseWriter, r *http.Request, b crash.Bucket, message layout.Flash) error {
-	if !web.WantsPart(r) {
-		return s.web.RedirectWith(w, r, b.ID.Path(), message)
-	}
-	v, err := s.peopleView(r, b)
-	if err != nil {
-		return err
-	}
-	return s.web.Page(w, r, http.StatusOK, templ.Join(view.PeoplePart(v), web.FlashNow(r, message)))
+	return s.web.Decided(w, r, b.ID.Path(), message)
 }
 
 // assigneeName is what messages call an assignee, or nobody.
@@ -330,7 +292,7 @@ func (s *Pages) Assign(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	inDialog := r.PostFormValue("dialog") != ""
-	if refused(err) && (inDialog || !web.WantsPart(r)) {
+	if isRefusal(err) && (inDialog || !web.WantsPart(r)) {
 		return s.assignPage(w, r, view.AssignPage{Typed: name, Problem: web.AnswerTo(r, err).Message, InDialog: inDialog},
 			http.StatusUnprocessableEntity)
 	}
@@ -518,7 +480,7 @@ func (s *Lists) Follow(w http.ResponseWriter, r *http.Request) error {
 	if err := s.markFollowed(r, f); err != nil {
 		return err
 	}
-	return s.answerFollow(w, r, f, true, layout.Flash{
+	return s.web.Decided(w, r, followPage(r), layout.Flash{
 		Kind: layout.FlashDone, Text: "Following " + followText(f) + ".",
 		Undo: &layout.Undo{Action: view.PathUnfollow, Field: "what", Value: f.String()},
 	})
@@ -554,7 +516,7 @@ func (s *Lists) Unfollow(w http.ResponseWriter, r *http.Request) error {
 	if err := s.People.Unfollow(r.Context(), web.CurrentUser(r).ID, f); err != nil {
 		return err
 	}
-	return s.answerFollow(w, r, f, false, layout.Flash{
+	return s.web.Decided(w, r, followPage(r), layout.Flash{
 		Kind: layout.FlashDone, Text: "No longer following " + followText(f) + ".",
 		Undo: &layout.Undo{Action: view.PathFollow, Field: "what", Value: f.String()},
 	})
@@ -574,17 +536,6 @@ func followText(f crash.Follow) string {
 	case crash.FollowPackage:
 	}
 	return "the package " + f.Name
-}
-
-// answerFollow sends the new state of the button: in place, or by a redirect to its page.
-func (s *Lists) answerFollow(w http.ResponseWriter, r *http.Request, f crash.Follow, on bool,
-	message layout.Flash,
-) error {
-	if !web.WantsPart(r) {
-		return s.web.RedirectWith(w, r, followPage(r), message)
-	}
-	part := view.FollowPart{Follow: f, On: on, CSRFToken: nosurf.Token(r)}
-	return s.web.Page(w, r, http.StatusOK, templ.Join(view.FollowButton(part), web.FlashNow(r, message)))
 }
 
 // followPage returns the page that contains the form: the referring page, or the user's own

@@ -264,7 +264,6 @@ func specimens() []specimen {
 		{"Problem for visitors", problemsview.Problem(problem(visitor))},
 		{"Problem", problemsview.Problem(problem(viewer))},
 		{"Problem, assigned in the tracker", problemsview.Problem(assigned())},
-		{"Problem, a wrong tag", problemsview.Problem(refusedTag())},
 		{"List, assigned and tagged", problemsview.List(assignedList())},
 		{"Assign problems", problemsview.Assign(assign())},
 		{"Problem, without names", problemsview.Problem(nameless(false))},

@@ -223,15 +223,6 @@ func assigned() problemsview.ProblemPage {
 	return page
 }
 
-// refusedTag returns a problem after a mistake in a tag.
-func refusedTag() problemsview.ProblemPage {
-	page := problem(admin)
-	page.People.Assigned.Name = "vera"
-	page.People.TypedTag, page.People.TagProblem = "two words", `"two words" is not a tag.`
-	page.People.Tags = []crash.ProblemTag{{Tag: "sru"}}
-	return page
-}
-
 func assign() problemsview.AssignPage {
 	return problemsview.AssignPage{Shell: shell("Assign 3 problems", admin), Tracker: "Launchpad", Typed: "ver",
 		Problem: `There is no account named "ver". For a person or team at the tracker, write ~ver.`, Back: "/",

@@ -18,8 +18,8 @@ const (
 	PathUnassignChosen = "/problems/unassign"
 )
 
-// peopleID is the id of the part that PeoplePart renders.
-const peopleID = "people"
+// tagTrouble is the id of the element that says why a tag was refused.
+const tagTrouble = "tag-trouble"
 
 // PeopleView holds who takes care of a problem, its tags, and whether the person follows it.
 type PeopleView struct {
@@ -34,24 +34,21 @@ type PeopleView struct {
 	Tracker   string
 	CSRFToken string
 	Now       time.Time
-
-	TypedTag, TagProblem string // refused tag, and why
 }
 
 func (v PeopleView) mayChange() bool { return v.Person.MayTriage(v.Source) }
 
 func (v PeopleView) mine() bool { return v.Assigned.Name != "" && v.Assigned.Name == v.Person.Name }
 
-// assignMe is the form that assigns the problem to the person.
-func (v PeopleView) assignMe() layout.PostFormArgs {
-	return layout.PostFormArgs{ID: "assign-me", Action: v.Bucket.Path() + "/assign", CSRFToken: v.CSRFToken,
-		Class: "inline", Decides: true}
-}
-
 func (v PeopleView) form(id, action string) layout.PostFormArgs {
 	return layout.PostFormArgs{ID: id, Action: v.Bucket.Path() + action, CSRFToken: v.CSRFToken, Class: "inline",
-		Part:   true,
-		Target: "#" + peopleID, Swap: layout.Morph}
+		Decides: true}
+}
+
+func (v PeopleView) addTag() layout.PostFormArgs {
+	form := v.form("tag-form", "/tags")
+	form.Errors = "#" + tagTrouble
+	return form
 }
 
 // plainName returns the name of an assignee without the tilde of names at the tracker.

@@ -38,6 +38,7 @@
 
     htmx_after_swap(element, { ctx }) {
       if (ctx?.decides && ctx.response?.status < 300) {
+        element.reset(); // what was typed is saved
         document.getElementById("dialog").close();
         refresh();
       }
