@@ -326,7 +326,7 @@ const (
 			(select count(*) from endpoints where failures > 0
 				and (disabled is null or disabled_why not like '% switched it off.')),
 			exists (select from notification_stop),
-			(select count(*) from audit_events where action = '` + audit.SignInRefused + `' and at > @now - interval '1 day')`
+			(select count(*) from audit_events where action = @refused and at > @now - interval '1 day')`
 	// sqlStandbys reads how far standbys are behind. Their positions are null without the rights of
 	// pg_monitor. Programs that copy a database are no standbys: they replay nothing.
 	sqlStandbys = `
@@ -373,7 +373,8 @@ func (s *Vitals) Read(ctx context.Context) (v Facts, err error) {
 		return v, err
 	}
 	v.At = at
-	err = s.Pool.QueryRow(ctx, sqlSettings, pgx.NamedArgs{"now": began, "soon": began.Add(crash.TokenWarning)}).Scan(
+	args := pgx.NamedArgs{"now": began, "soon": began.Add(crash.TokenWarning), "refused": audit.SignInRefused}
+	err = s.Pool.QueryRow(ctx, sqlSettings, args).Scan(
 		&v.Unconfirmed, &v.Expiring, &v.RulesFailing, &v.EndpointsFailing, &v.Stopped, &v.SignInsRefused)
 	if err != nil {
 		return v, fmt.Errorf("settings: %w", db.Classify(err))

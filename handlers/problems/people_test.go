@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -319,6 +320,13 @@ func TestAssignInBrowser(t *testing.T) {
 		handlertest.Press("x"), handlertest.Press("a"),
 		handlertest.WaitVisible("#dialog button[value=me]:focus"), handlertest.Press("\r"),
 		handlertest.WaitVisible("#flash .flash-done"), handlertest.WaitVisible("tr:nth-child(2).current a.title:focus"))
+	// One key takes a row.
+	mine := func(n int) chromedp.Action[chromedp.Void] {
+		return handlertest.Until(`document.querySelectorAll('.word[title="Assigned to ada-triager"]').length === ` +
+			strconv.Itoa(n))
+	}
+	handlertest.Do(ctx, t, mine(2), handlertest.Press("u"), mine(0), handlertest.Press("i"), mine(1),
+		handlertest.Press("k"), handlertest.Press("i"), mine(2))
 	for _, b := range []crash.Bucket{first, second} {
 		handlertest.Do(ctx, t, chromedp.Navigate(site.URL+b.ID.Path()), handlertest.WaitVisible("#people"))
 		if got := assigned(); !strings.HasPrefix(got, ada.Name) {

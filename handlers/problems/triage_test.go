@@ -490,8 +490,8 @@ func TestMuteInBrowser(t *testing.T) {
 		handlertest.WaitVisible(row+":nth-child(2).current"))
 
 	// Two clicks in the menu of a row.
-	handlertest.Do(ctx, t, handlertest.Click(row+":not(.current) a.row-menu"), handlertest.WaitVisible("#row-menu button"),
-		handlertest.Click("#row-menu button"), rows(1))
+	handlertest.Do(ctx, t, handlertest.Click(row+":not(.current) a.row-menu"), handlertest.WaitVisible("#row-mute button"),
+		handlertest.Click("#row-mute button"), rows(1))
 
 	// After Back, the list shows what was decided meanwhile, and its cursor stays.
 	handlertest.Do(ctx, t, handlertest.Press("o"), handlertest.WaitVisible("#manual a"))

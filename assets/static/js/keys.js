@@ -1,7 +1,8 @@
 // Handles keys: / goes to the search, j and k to the next and previous row, or problem of the list, o opens the row, c opens
-// the review of its bug, C (with Shift) creates the bug, l links one, a assigns the problem, m mutes it, w won't fix it, f marks
-// it as fixed, e embargoes it, n begins a note, comma and full stop show the stack of the next newer and older report, u undoes
-// the last action, x selects the row, ? lists the keys. They do nothing while a person types, or with Ctrl, Alt or Meta.
+// the review of its bug, C (with Shift) creates the bug, l links one, a assigns the problem, i to oneself, m mutes it, w won't fix
+// it, f marks it as fixed, e embargoes it, n begins a note, comma and full stop show the stack of the next newer and older report,
+// u undoes the last action, x selects the row, ? lists the keys. They do nothing while a person types, or with Ctrl, Alt or Meta;
+// but Ctrl and Enter send a text.
 (() => {
   "use strict";
 
@@ -105,6 +106,19 @@
     return true;
   }
 
+  // assignMe assigns the selected rows, else the current row, else the problem of the page, to the person.
+  function assignMe() {
+    const form = document.getElementById("row-assign");
+    const title = current?.isConnected ? current.querySelector("td.problem a.title") : null;
+    if (!form || !title) {
+      return click(document.querySelector("#assign-me button"));
+    }
+    const chosen = [...document.querySelectorAll("td.select input:checked")].map((box) => box.value);
+    form.elements.problems.value = chosen.join(".") || title.pathname.slice(title.pathname.lastIndexOf("/") + 1);
+    form.requestSubmit(form.querySelector("button"));
+    return true;
+  }
+
   const keys = {
     "/": () => {
       const box = document.querySelector("input[type=search][name=q]");
@@ -119,6 +133,7 @@
     "Shift+C": () => press("form.create-bug button, button[form=create-bug]"),
     l: () => decide("link"),
     a: () => decide("assign"),
+    i: assignMe,
     m: () => decide("mute"),
     w: () => decide("wontfix"),
     f: () => decide("fixed"),
@@ -135,6 +150,10 @@
   };
 
   document.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.matches?.("textarea")) {
+      event.target.form?.requestSubmit();
+      return;
+    }
     if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || typing(event.target)) {
       if (event.key === "Escape" && typing(event.target) && event.target.matches("input[type=search]")) {
         event.target.blur();

@@ -66,7 +66,9 @@
     for (const link of menu.querySelectorAll("a[data-decision]")) {
       link.href = `${problem}/${link.dataset.decision}`;
     }
-    menu.querySelector("[name=problems]").value = problem.slice(problem.lastIndexOf("/") + 1);
+    for (const field of menu.querySelectorAll("[name=problems]")) {
+      field.value = problem.slice(problem.lastIndexOf("/") + 1);
+    }
     pkg.href = `/package/${encodeURIComponent(program.textContent)}`;
     pkg.textContent = `Package ${program.textContent}`;
     menu.opener = button;
