@@ -123,7 +123,7 @@ func TestListProblemsNonsense(t *testing.T) {
 	const noPage = "page of the list does not exist"
 	for query, want := range map[string]struct{ problem, ignored string }{
 		"period=fortnight":      {`"fortnight" is not a period; the periods are day, week, month and year.`, "period"},
-		"release=Ubuntu+99.99":  {`No counted report came from the release "Ubuntu 99.99".`, "release"},
+		"release=Ubuntu+99.99":  {`No counted reports from the release "Ubuntu 99.99".`, "release"},
 		"package=a%00b":         {"The package in the address contains invalid characters", "package"},
 		"package=%ff":           {"The package in the address contains invalid characters", "package"},
 		"release=" + longText:   {"The release in the address contains invalid characters", "release"},

@@ -296,7 +296,7 @@ func TestMine(t *testing.T) {
 	p.Several(2, crashtest.Python)
 	id := handlertest.BucketOf(t, crashtest.Native())
 	triager := p.As(t, crash.RoleTriager)
-	triager.Get("/my").WantText(".empty", "You follow nothing yet")
+	triager.Get("/my").WantText(".empty", "You do not follow anything yet")
 	triager.Post(id.Path()+"/assign", url.Values{"do": {"me"}}).Want(http.StatusSeeOther)
 	page := triager.Get("/my").Want(http.StatusOK).WantText(".my-controls", "all that is assigned to you")
 	if got, want := groups(page), []string{"# 1 assigned to you", "tidewatch"}; !slices.Equal(got, want) {
