@@ -441,7 +441,17 @@ func (s *Store) AddSection(ctx context.Context, b crash.BugSection, again time.D
 
 // DelaySection schedules the next look at a section, with a problem if there is one.
 func (s *Store) DelaySection(ctx context.Context, b crash.BugSection, problem string, again time.Duration) error {
-	return s.changeSection(ctx, b.Number, sqlDelaySection, pgx.NamedArgs{
+	return s.postponeSection(ctx, sqlDelaySection, b, problem, again)
+}
+
+// CancelSection records that the text of the last BeginSection was certainly not written, and why.
+func (s *Store) CancelSection(ctx context.Context, b crash.BugSection, problem string, again time.Duration) error {
+	return s.postponeSection(ctx, sqlCancelSection, b, problem, again)
+}
+
+func (s *Store) postponeSection(ctx context.Context, sql string, b crash.BugSection, problem string,
+	again time.Duration) error {
+	return s.changeSection(ctx, b.Number, sql, pgx.NamedArgs{
 		"number": b.Number, "attempt": b.Attempt, "problem": problem, "again": again,
 	}, func(tx pgx.Tx) error {
 		if problem == "" || problem == b.Problem {
@@ -470,18 +480,6 @@ func (s *Store) SectionWritten(ctx context.Context, b crash.BugSection, hash str
 		"number": b.Number, "attempt": b.Attempt, "hash": hash, "facts": facts, "again": again,
 	}, func(tx pgx.Tx) error {
 		return s.auditUpdate(ctx, tx, b.Number, "bug.section-written", "", "")
-	})
-}
-
-// CancelSection records that the text of the last BeginSection was certainly not written, and why.
-func (s *Store) CancelSection(ctx context.Context, b crash.BugSection, problem string, again time.Duration) error {
-	return s.changeSection(ctx, b.Number, sqlCancelSection, pgx.NamedArgs{
-		"number": b.Number, "attempt": b.Attempt, "problem": problem, "again": again,
-	}, func(tx pgx.Tx) error {
-		if problem == "" || problem == b.Problem {
-			return nil
-		}
-		return s.auditUpdate(ctx, tx, b.Number, "bug.section-failed", "", problem)
 	})
 }
 
