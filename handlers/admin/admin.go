@@ -84,8 +84,7 @@ const HealthTimeout = 2 * time.Second
 
 // ShowAdmin shows the page with the health checks.
 func (s *Pages) ShowAdmin(w http.ResponseWriter, r *http.Request) error {
-	page := view.HealthPage{Shell: s.web.Shell(r, "Health"), Checks: s.Checks(r.Context())}
-	return s.web.Page(w, r, http.StatusOK, view.AdminHealthPage(page))
+	return s.web.Page(w, r, http.StatusOK, view.Health(s.web.Shell(r, "Health"), s.Checks(r.Context())))
 }
 
 func writeText(w http.ResponseWriter, body string) error {
@@ -130,11 +129,8 @@ func (s *Pages) ExportAudit(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := export.LongContext(w, r)
+	ctx, cancel := beginLines(w, r, "audit.jsonl")
 	defer cancel()
-	w.Header().Set("Content-Type", "application/jsonl; charset=utf-8")
-	w.Header().Set("Content-Disposition", `attachment; filename="audit.jsonl"`)
-	w.Header().Set("Cache-Control", "no-store")
 	out := bufio.NewWriterSize(w, 64<<10)
 	lines := json.NewEncoder(out)
 	for record, err := range upkeep.NewAuditLog(s.Store).All(ctx, filter) {
@@ -146,10 +142,16 @@ func (s *Pages) ExportAudit(w http.ResponseWriter, r *http.Request) error {
 			panic(http.ErrAbortHandler) // the client must not take a part for everything
 		}
 	}
-	if out.Flush() != nil {
-		return nil // the client disconnected
-	}
+	_ = out.Flush() // an error means that the client has disconnected
 	return nil
+}
+
+// beginLines begins a file of lines of JSON that may take long.
+func beginLines(w http.ResponseWriter, r *http.Request, file string) (context.Context, context.CancelFunc) {
+	w.Header().Set("Content-Type", "application/jsonl; charset=utf-8")
+	w.Header().Set("Content-Disposition", `attachment; filename="`+file+`"`)
+	w.Header().Set("Cache-Control", "no-store")
+	return export.LongContext(w, r)
 }
 
 // readAuditFilter reads a filter and a cursor from a query. Days are in UTC.

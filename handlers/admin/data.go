@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -219,12 +220,8 @@ func (s *Pages) DumpSystem(w http.ResponseWriter, r *http.Request) error {
 	if !u.Private.All {
 		return u.CheckPrivate("")
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), export.ExportTime)
+	ctx, cancel := beginLines(w, r, "machine.jsonl")
 	defer cancel()
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(export.ExportTime)) // not every writer supports it
-	w.Header().Set("Content-Type", "application/jsonl; charset=utf-8")
-	w.Header().Set("Content-Disposition", `attachment; filename="machine.jsonl"`)
-	w.Header().Set("Cache-Control", "no-store")
 	if err := upkeep.NewErasing(s.Store).Dump(ctx, system, u.Name, w); err != nil {
 		s.web.Log.WarnContext(ctx, "the dump of a machine was cut short", "request_id", web.RequestID(r), "error", err)
 		panic(http.ErrAbortHandler) // the client must not take a part for everything
@@ -328,8 +325,7 @@ func (s *Pages) ShowSymbols(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if state := q.Get("state"); state != "" {
-		var ok bool
-		if p.State, ok = view.SymbolStateOf(state); !ok {
+		if p.State = crash.SymbolState(state); !slices.Contains(view.QueueStates, p.State) {
 			return crash.Errorf(crash.Invalid, "unknown_state", "%q is not a state of symbolising.", state)
 		}
 	}

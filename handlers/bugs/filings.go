@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-chi/chi/v5"
-
 	"mishap/crash"
 	"mishap/handlers/export"
 	"mishap/handlers/web"
@@ -82,11 +80,7 @@ const maxMicros = 1 << 57
 
 // ShowFiling shows one filing as a page, or as a part that replaces it on a page.
 func (s *Pages) ShowFiling(w http.ResponseWriter, r *http.Request) error {
-	id, err := filingID(r)
-	if err != nil {
-		return err
-	}
-	part, err := s.filing(r, id)
+	part, err := s.filing(r)
 	if err != nil {
 		return err
 	}
@@ -94,21 +88,18 @@ func (s *Pages) ShowFiling(w http.ResponseWriter, r *http.Request) error {
 		return s.web.Page(w, r, http.StatusOK, view.Filing(part))
 	}
 	page := view.LedgerPage{Only: true, First: true, Rows: []view.FilingPart{part}}
-	page.Shell = s.web.Shell(r, view.FilingHeading(id))
+	page.Shell = s.web.Shell(r, view.FilingHeading(part.ID))
 	return s.web.Page(w, r, http.StatusOK, view.Ledger(page))
-}
-
-func filingID(r *http.Request) (int64, error) {
-	id, err := strconv.ParseInt(chi.URLParam(r, "id"), 10, 64)
-	if err != nil || id < 1 {
-		return 0, errNoFiling
-	}
-	return id, nil
 }
 
 var errNoFiling = crash.Errorf(crash.NotFound, "unknown_filing", "There is no such filing.")
 
-func (s *Pages) filing(r *http.Request, id int64) (view.FilingPart, error) {
+// filing returns the filing in the path.
+func (s *Pages) filing(r *http.Request) (view.FilingPart, error) {
+	id := web.IDInPath(r)
+	if id == 0 {
+		return view.FilingPart{}, errNoFiling
+	}
 	entries, err := s.Bugs.Ledger(r.Context(), crash.LedgerFilter{ID: id, Limit: 1})
 	if err != nil {
 		return view.FilingPart{}, err
@@ -148,11 +139,7 @@ func (s *Pages) changeFiling(w http.ResponseWriter, r *http.Request, do func(id 
 	if !s.web.Config.AllowBugFiling {
 		return errFilingOff
 	}
-	id, err := filingID(r)
-	if err != nil {
-		return err
-	}
-	message, failed := do(id)
+	message, failed := do(web.IDInPath(r))
 	if crash.KindOf(failed) == crash.NotFound {
 		return failed
 	}
@@ -172,7 +159,7 @@ func (s *Pages) changeFiling(w http.ResponseWriter, r *http.Request, do func(id 
 		}
 		return s.web.RedirectWith(w, r, back, layout.Flash{Kind: kind, Text: message})
 	}
-	part, err := s.filing(r, id)
+	part, err := s.filing(r)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func (s *Pages) sendMailSettings(w http.ResponseWriter, r *http.Request, status 
 	if p.Mails, err = s.Events.Mails(r.Context(), "", web.CurrentUser(r).ID, 0, shownMails); err != nil {
 		return err
 	}
-	p.On, p.From = s.Mailer.Enabled(), s.Mailer.From()
+	p.On = s.Mailer.Enabled()
 	p.Shell = s.web.Shell(r, "Your notifications")
 	return s.web.Page(w, r, status, view.MailSettings(p))
 }

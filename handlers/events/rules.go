@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-chi/chi/v5"
-
 	"mishap/crash"
 	"mishap/handlers/web"
 	"mishap/notify/rules"
@@ -68,23 +66,11 @@ func (s *Pages) row(shell layout.Shell, rule rules.Rule, activity map[int64]rule
 // ruleInPath returns the rule whose id is in the path. It returns NotFound for deleted rules,
 // unless deleted is true.
 func (s *Pages) ruleInPath(r *http.Request, deleted bool) (rules.Rule, error) {
-	id, err := idInPath(r)
-	if err != nil {
-		return rules.Rule{}, err
-	}
-	rule, err := s.Events.Rule(r.Context(), id)
+	rule, err := s.Events.Rule(r.Context(), web.IDInPath(r))
 	if err == nil && rule.Deleted != deleted {
 		err = web.ErrNoPage
 	}
 	return rule, err
-}
-
-func idInPath(r *http.Request) (int64, error) {
-	id, err := strconv.ParseInt(chi.URLParam(r, "id"), 10, 64)
-	if err != nil || id < 1 {
-		return 0, web.ErrNoPage
-	}
-	return id, nil
 }
 
 // SwitchRule switches a rule on or off.
@@ -110,14 +96,9 @@ func (s *Pages) SwitchRule(w http.ResponseWriter, r *http.Request) error {
 	return s.web.Part(w, r, view.RuleItem(s.row(s.web.BareShell(r, "Rules"), rule, activity)))
 }
 
-// DeleteRule deletes a rule. The message has a form that undoes that.
-func (s *Pages) DeleteRule(w http.ResponseWriter, r *http.Request) error {
-	return s.setDeleted(w, r, true)
-}
-
-// RestoreRule undoes DeleteRule.
-func (s *Pages) RestoreRule(w http.ResponseWriter, r *http.Request) error {
-	return s.setDeleted(w, r, false)
+// DeleteRule returns a handler that deletes a rule, whose message has a form that undoes that, or one that restores it.
+func (s *Pages) DeleteRule(deleted bool) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error { return s.setDeleted(w, r, deleted) }
 }
 
 func (s *Pages) setDeleted(w http.ResponseWriter, r *http.Request, deleted bool) error {
@@ -453,17 +434,14 @@ func (s *Pages) candidate(ctx context.Context, shell layout.Shell, c rules.Candi
 // candidateInPath returns the number of the candidate in the path, and its problem, if the person may
 // decide about it.
 func (s *Pages) candidateInPath(r *http.Request) (id int64, b crash.Bucket, err error) {
-	if id, err = idInPath(r); err != nil {
-		return 0, b, err
-	}
-	c, err := s.Events.Candidate(r.Context(), id)
+	c, err := s.Events.Candidate(r.Context(), web.IDInPath(r))
 	if err != nil {
 		return 0, b, err
 	}
 	if b, err = s.Store.Bucket(r.Context(), c.Problem); err != nil {
 		return 0, b, err
 	}
-	return id, b, web.CheckTriage(r, b.SourcePackage)
+	return c.ID, b, web.CheckTriage(r, b.SourcePackage)
 }
 
 // ApproveCandidate files the bug of a candidate.

@@ -2,6 +2,7 @@
 package admin
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -14,6 +15,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/audit"
+	"mishap/views/bugs"
 	"mishap/views/layout"
 	"mishap/views/problems"
 )
@@ -58,12 +60,6 @@ func grantees(g crash.Grant) string {
 		return "The account " + g.Group + " has"
 	}
 	return "Members of " + g.Group + " have"
-}
-
-// HealthPage holds the results of all health checks.
-type HealthPage struct {
-	Shell  layout.Shell
-	Checks []crash.HealthCheck
 }
 
 // AuditPage shows records of the audit log.
@@ -200,4 +196,51 @@ func auditValues(object json.RawMessage) map[string]string {
 		}
 	}
 	return texts
+}
+
+// TrackerPage holds the page of the bug tracker: the connection, filings, templates and updates.
+type TrackerPage struct {
+	bugs.TrackerPage
+	Checks    []crash.HealthCheck
+	Filings   crash.FilingTotals
+	Templates []crash.BugTemplate
+	Updates   bugs.UpdatesPage
+}
+
+// TemplatesPage holds the page on which an admin edits the texts of bugs.
+type TemplatesPage struct {
+	Shell    layout.Shell
+	Editing  crash.BugTemplate // selected package and type, and the text as saved or as typed
+	Own      bool              // a text is saved for exactly this package and type
+	From     string            // source of the text if there is none: "the built-in template"
+	Names    []TemplateName
+	Problems []string
+	Bucket   string // problem for the preview, as typed
+	NoBucket string // why there is no preview
+	Preview  *bugs.ReviewPreview
+	Notice   string
+}
+
+// TemplateName is a value that templates can use.
+type TemplateName struct{ Name, Means string }
+
+func templateURL(pkg, problemType string) string {
+	return layout.PathTemplates + "?" + url.Values{"package": {pkg}, "type": {problemType}}.Encode()
+}
+
+func templateFor(t crash.BugTemplate) string {
+	if t.Package == "" && t.ProblemType == "" {
+		return "all packages and problem types"
+	}
+	return cmp.Or(t.Package, "all packages") + ", " + cmp.Or(t.ProblemType, "all types")
+}
+
+// For describes the scope of the text.
+func (p TemplatesPage) For() string { return templateFor(p.Editing) }
+
+func (p TemplatesPage) form() layout.PostFormArgs {
+	return layout.PostFormArgs{
+		ID: "template-form", Action: layout.PathTemplates, CSRFToken: p.Shell.CSRFToken, Class: "template-form",
+		Part: true, Target: "#template", Errors: "#template-trouble",
+	}
 }

@@ -133,19 +133,9 @@ type SymbolsPage struct {
 	QueueMore bool // further jobs follow
 }
 
-// queueStates lists the states by which the queue can be filtered, in order.
-var queueStates = []crash.SymbolState{crash.SymbolsQueued, crash.SymbolsRunning, crash.SymbolsWaiting,
+// QueueStates lists the states by which the queue can be filtered, in order.
+var QueueStates = []crash.SymbolState{crash.SymbolsQueued, crash.SymbolsRunning, crash.SymbolsWaiting,
 	crash.SymbolsPartial, crash.SymbolsFailed, crash.SymbolsExpired, crash.SymbolsDone}
-
-// SymbolStateOf parses the state of a job in an address.
-func SymbolStateOf(name string) (crash.SymbolState, bool) {
-	for _, s := range queueStates {
-		if string(s) == name {
-			return s, true
-		}
-	}
-	return "", false
-}
 
 // symbolsURL returns the address of the page with the jobs in one state. Both lists begin at a row.
 func symbolsURL(state crash.SymbolState, missing, queue int, fragment string) string {
@@ -229,5 +219,3 @@ func queueTime(j crash.SymbolQueueRow) time.Time {
 	}
 	return j.Ended
 }
-
-func architectures(w crash.SymbolWorker) string { return strings.Join(w.Architectures, ", ") }

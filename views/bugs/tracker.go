@@ -184,8 +184,6 @@ func stopText(stop crash.SectionStop) string {
 	return ""
 }
 
-func weeksText(weeks int) string { return strconv.Itoa(weeks) }
-
 func updateAbout(kind, about string) string {
 	switch kind {
 	case "again":

@@ -132,7 +132,6 @@ type MailSettingsPage struct {
 	Wrong    string // with the choices; empty: none
 	Mails    []crash.Mail
 	On       bool // this site sends mail
-	From     string
 }
 
 // hourWords returns "08:00".

@@ -64,14 +64,14 @@ func decided() []specimen {
 			Endpoint: crash.Endpoint{Kind: crash.EndpointMatrix}, Form: eventsview.EndpointForm{PerMinute: "20"}})},
 		{"Endpoint", eventsview.Endpoint(endpoint())},
 		{"Delivery", eventsview.Delivery(delivery())},
-		{"Health, a problem", adminview.AdminHealthPage(adminview.HealthPage{Shell: shell("Health", admin),
-			Checks: []crash.HealthCheck{
+		{"Health, a problem", adminview.Health(shell("Health", admin),
+			[]crash.HealthCheck{
 				{Name: "Database"}, {Name: "Report counts",
 					Problem: "Reports are stored, but they cannot be counted at the moment.",
 					Detail:  "Counting has failed since 2026-11-21 11:40:00 UTC.",
 					Remedy:  "correct what the last error says; counting then continues by itself"},
 				{Name: "Bug tracker", Problem: "3 filings wait until the tracker accepts an access token of mishap.",
-					Warning: true, Remedy: "connect the account again", Link: "/admin/tracker"}}})},
+					Warning: true, Remedy: "connect the account again", Link: "/admin/tracker"}})},
 		{"Tracker, connected", adminview.Tracker(trackerPage(bugsview.TrackerPage{
 			Connection: crash.Connection{Source: crash.FromDatabase, Person: "ada",
 				Since: now.AddDate(0, 0, -3), Token: "cMQ49S2ccX0s",
@@ -471,7 +471,7 @@ var signedIn = peopleview.SessionsView{Current: "1", Sessions: []crash.Session{
 // notices returns the inbox and the pages about mail in every state.
 func notices() []specimen {
 	settings := func(change func(*eventsview.MailSettingsPage)) eventsview.MailSettingsPage {
-		p := eventsview.MailSettingsPage{Shell: shell("Notifications", viewer), On: true, From: "crashes@example.org",
+		p := eventsview.MailSettingsPage{Shell: shell("Notifications", viewer), On: true,
 			Settings: crash.DefaultMailSettings}
 		change(&p)
 		return p
