@@ -118,7 +118,7 @@ func (s *Decisions) Restrict(kind crash.MarkKind) panel.ProblemHandler {
 			message, path, err = s.changeMark(r, t, b)
 		}
 		if isRefusal(err) {
-			p := view.TriageForm{Kind: kind, Buckets: []crash.Bucket{b}, Values: typed(r.PostForm),
+			p := view.TriageForm{Kind: kind, Buckets: []crash.Bucket{b}, Back: b.ID.Path(), Values: typed(r.PostForm),
 				Problem: web.AnswerTo(r, err).Message}
 			return s.showForm(w, r, p, http.StatusUnprocessableEntity)
 		}
@@ -190,9 +190,6 @@ func (s *Decisions) showForm(w http.ResponseWriter, r *http.Request, p view.Tria
 		return s.web.Page(w, r, status, view.TriageFormPart(p))
 	}
 	p.Shell = s.web.Shell(r, p.Heading())
-	if p.Kind.Restricts() {
-		return s.web.Page(w, r, status, view.MarkPage(p))
-	}
 	return s.web.Page(w, r, status, view.TriagePage(p))
 }
 

@@ -468,10 +468,6 @@ func problemMark(p *index.Problem) string {
 		}
 	}
 	slices.Sort(m.Releases)
-	return m.text()
-}
-
-func (m markedProblem) text() string {
 	b, err := json.Marshal(m)
 	if err != nil {
 		return "" // texts and numbers always encode
@@ -494,11 +490,11 @@ func problemNews(before, now string) string {
 		news = append(news, "bug "+strconv.FormatInt(m.Bug, 10))
 	}
 	if m.Highest != old.Highest && m.Highest != "" {
-		news = append(news, newsVersion(m.Highest))
+		news = append(news, "first seen in "+m.Highest)
 	}
 	for _, release := range m.Releases {
 		if !slices.Contains(old.Releases, release) {
-			news = append(news, newsVersion(release))
+			news = append(news, "first seen in "+release)
 		}
 	}
 	return strings.Join(news, ", ")
@@ -585,6 +581,3 @@ func (s *Lists) markFollowed(r *http.Request, f crash.Follow) error {
 	}
 	return s.People.SaveMarks(r.Context(), web.CurrentUser(r).ID, marks, nil)
 }
-
-// newsVersion says that a problem was seen in another version or release.
-func newsVersion(name string) string { return "first seen in " + name }

@@ -2,7 +2,6 @@ package problems
 
 import (
 	"cmp"
-	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -216,13 +215,9 @@ func (s *choices) newsNavigation(r *http.Request, l *origin, id crash.BucketID) 
 	return nav, nil
 }
 
-// markRead records that the current person has read a problem.
-func (s *choices) markRead(r *http.Request, id crash.BucketID) error {
-	return s.markAllRead(r.Context(), web.CurrentUser(r).ID, []crash.BucketID{id})
-}
-
-func (s *choices) markAllRead(ctx context.Context, user int64, ids []crash.BucketID) error {
-	b, err := s.Store.IndexWithStates(ctx)
+// markRead records that the current person has read problems.
+func (s *choices) markRead(r *http.Request, ids ...crash.BucketID) error {
+	b, err := s.Store.IndexWithStates(r.Context())
 	if err != nil {
 		return err
 	}
@@ -234,7 +229,7 @@ func (s *choices) markAllRead(ctx context.Context, user int64, ids []crash.Bucke
 			}
 		}
 	}
-	return s.People.MarkRead(ctx, user, reasons)
+	return s.People.MarkRead(r.Context(), web.CurrentUser(r).ID, reasons)
 }
 
 // ReadNews marks problems as read, or as unread again.
@@ -256,7 +251,7 @@ func (s *Lists) ReadNews(w http.ResponseWriter, r *http.Request) error {
 	} else {
 		message.Text = crash.Counted(int64(len(ids)), "problem", "problems") + " marked as read."
 		message.Undo = &layout.Undo{Action: view.PathNews + "?do=unread", Field: "problems", Value: bugsview.JoinIDs(ids)}
-		err = s.choices.markAllRead(r.Context(), web.CurrentUser(r).ID, ids)
+		err = s.choices.markRead(r, ids...)
 	}
 	if err != nil {
 		return err

@@ -92,9 +92,9 @@ func decided() []specimen {
 				Reports: 12}},
 		})},
 		{"Privacy", adminview.Privacy(privacyPage(shell("Privacy", admin)))},
-		{"Hold", problemsview.MarkPage(problemsview.TriageForm{Shell: shell("Hold", viewer), Kind: crash.MarkHold,
+		{"Hold", problemsview.TriagePage(problemsview.TriageForm{Shell: shell("Hold", viewer), Kind: crash.MarkHold,
 			Buckets: []crash.Bucket{b}, Problem: "A reason is one line of at most 500 characters."})},
-		{"Hold, lifting", problemsview.MarkPage(problemsview.TriageForm{Shell: shell("Hold", viewer),
+		{"Hold, lifting", problemsview.TriagePage(problemsview.TriageForm{Shell: shell("Hold", viewer),
 			Kind: crash.MarkHold, Buckets: []crash.Bucket{b}, Replaces: &hold})},
 		{"Account", peopleview.Account(peopleview.AccountPage{
 			Sessions: signedIn, Shell: shell("Your account", viewer), Tracker: "Launchpad",

@@ -361,12 +361,12 @@ func triageForms() []specimen {
 				chosen(p)
 				p.Values.Fixes[0].Version, p.Problem = "next one", "“next one” is not a version."
 			}))},
-		{"Embargo", problemsview.MarkPage(form(crash.MarkEmbargo, nil))},
-		{"Embargo, not seen afterwards, mistake", problemsview.MarkPage(form(crash.MarkEmbargo,
+		{"Embargo", problemsview.TriagePage(form(crash.MarkEmbargo, nil))},
+		{"Embargo, not seen afterwards, mistake", problemsview.TriagePage(form(crash.MarkEmbargo,
 			func(p *problemsview.TriageForm) {
 				p.Blind, p.Problem = true, "A reason can have at most 500 characters."
 			}))},
-		{"Embargo, lift", problemsview.MarkPage(form(crash.MarkEmbargo, func(p *problemsview.TriageForm) {
+		{"Embargo, lift", problemsview.TriagePage(form(crash.MarkEmbargo, func(p *problemsview.TriageForm) {
 			p.Replaces = &embargo
 		}))},
 		{"Problem, every decision", problemsview.Problem(manual(admin, muted))},

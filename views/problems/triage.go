@@ -99,6 +99,7 @@ var kindTexts = map[crash.MarkKind]struct {
 	one        string // heading for one problem
 	verb, many string // heading for several problems, around their number
 	word, by   string // past participle, and the sentence about who set an embargo or a hold
+	reason     string // an example
 	hint, lift string // of the form that sets the mark, and of the one that lifts it; TRACKER stands for its name
 }{
 	crash.MarkMuted: {one: "Mute this problem", verb: "Mute", word: "muted",
@@ -108,7 +109,7 @@ var kindTexts = map[crash.MarkKind]struct {
 	crash.MarkFixed: {one: "Fixed in a version", verb: "Mark", many: " as fixed", word: "marked fixed",
 		hint: "Enter the version with the fix for each release. If the problem is seen there later, it is a regression."},
 	crash.MarkEmbargo: {one: "Embargo this problem", verb: "Embargo", word: "embargoed",
-		by: "Embargoed by ",
+		by: "Embargoed by ", reason: "such as: writes beyond a buffer",
 		hint: "For suspected security issues. Only people with the private right for the package will see the " +
 			"problem. Its bug in TRACKER will be private.",
 		lift: "Everyone will see the problem and its history again. Private bugs in TRACKER stay private until you " +
