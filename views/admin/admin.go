@@ -82,20 +82,12 @@ func (p AuditPage) moreFilters() bool {
 
 // AuditURL returns the address of the records that a filter selects, at path.
 func AuditURL(path string, f audit.Filter, after audit.Cursor) string {
-	q := url.Values{}
-	for name, value := range map[string]string{"who": f.Person, "action": f.Action, "object": f.Object,
-		"address": f.Address, "result": f.Result, "from": problems.IsoDay(f.Since), "to": auditLastDay(f)} {
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
+	query := map[string]string{"who": f.Person, "action": f.Action, "object": f.Object, "address": f.Address,
+		"result": f.Result, "from": problems.IsoDay(f.Since), "to": auditLastDay(f)}
 	if after.ID != 0 {
-		q.Set("after", strconv.FormatInt(after.At.UnixMicro(), 10)+"."+strconv.FormatInt(after.ID, 10))
+		query["after"] = strconv.FormatInt(after.At.UnixMicro(), 10) + "." + strconv.FormatInt(after.ID, 10)
 	}
-	if len(q) == 0 {
-		return path
-	}
-	return path + "?" + q.Encode()
+	return layout.Address(path, query)
 }
 
 func auditLastDay(f audit.Filter) string {

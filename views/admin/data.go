@@ -2,9 +2,7 @@ package admin
 
 import (
 	"fmt"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -139,18 +137,8 @@ var QueueStates = []crash.SymbolState{crash.SymbolsQueued, crash.SymbolsRunning,
 
 // symbolsURL returns the address of the page with the jobs in one state. Both lists begin at a row.
 func symbolsURL(state crash.SymbolState, missing, queue int, fragment string) string {
-	q := url.Values{}
-	if state != "" {
-		q.Set("state", string(state))
-	}
-	if missing > 0 {
-		q.Set("missing", strconv.Itoa(missing))
-	}
-	if queue > 0 {
-		q.Set("queue", strconv.Itoa(queue))
-	}
-	u := url.URL{Path: layout.PathSymbols, RawQuery: q.Encode(), Fragment: fragment}
-	return u.String()
+	return layout.Address(layout.PathSymbols, map[string]string{"state": string(state),
+		"missing": layout.Digits(missing), "queue": layout.Digits(queue)}) + "#" + fragment
 }
 
 func (p SymbolsPage) missingURL(from int) string {

@@ -2,7 +2,6 @@ package bugs
 
 import (
 	"fmt"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -70,19 +69,13 @@ func filingState(state crash.FilingState) (word, look, means string) {
 
 // FilingsURL returns the address of the ledger, or of the filings in one state.
 func FilingsURL(state crash.FilingState) string {
-	if state == "" {
-		return layout.PathFilings
-	}
-	return layout.PathFilings + "?" + url.Values{"state": {string(state)}}.Encode()
+	return layout.Address(layout.PathFilings, map[string]string{"state": string(state)})
 }
 
 // NextFilings returns the address of the page after an entry.
 func NextFilings(state crash.FilingState, last crash.LedgerEntry) string {
-	q := url.Values{"after": {fmt.Sprintf("%d.%d", last.Created.UnixMicro(), last.ID)}}
-	if state != "" {
-		q.Set("state", string(state))
-	}
-	return layout.PathFilings + "?" + q.Encode()
+	return layout.Address(layout.PathFilings, map[string]string{"state": string(state),
+		"after": fmt.Sprintf("%d.%d", last.Created.UnixMicro(), last.ID)})
 }
 
 // above returns the page to which that of one filing belongs.

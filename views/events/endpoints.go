@@ -155,26 +155,17 @@ func (p EndpointPage) total() int64 {
 
 // DeliveriesURL returns the address of the deliveries of an endpoint in one state.
 func DeliveriesURL(endpoint int64, state crash.DeliveryState) string {
-	if state == "" {
-		return EndpointPath(endpoint, "")
-	}
-	return EndpointPath(endpoint, "") + "?" + url.Values{"state": {string(state)}}.Encode()
+	return layout.Address(EndpointPath(endpoint, ""), map[string]string{"state": string(state)})
 }
 
 func summaryURL(endpoint int64, summary crash.DeliveryID) string {
-	return EndpointPath(endpoint, "") + "?" + url.Values{"summary": {string(summary)}}.Encode()
+	return layout.Address(EndpointPath(endpoint, ""), map[string]string{"summary": string(summary)})
 }
 
 // NextDeliveries returns the address of the page after a delivery.
 func NextDeliveries(state crash.DeliveryState, summary crash.DeliveryID, last crash.Delivery) string {
-	q := url.Values{"after": {fmt.Sprintf("%d.%s", last.Created.UnixMicro(), last.ID)}}
-	if state != "" {
-		q.Set("state", string(state))
-	}
-	if summary != "" {
-		q.Set("summary", string(summary))
-	}
-	return EndpointPath(last.Endpoint, "") + "?" + q.Encode()
+	return layout.Address(EndpointPath(last.Endpoint, ""), map[string]string{"state": string(state),
+		"summary": string(summary), "after": fmt.Sprintf("%d.%s", last.Created.UnixMicro(), last.ID)})
 }
 
 func indented(payload string) string {

@@ -2,11 +2,8 @@
 package events
 
 import (
-	"cmp"
 	"maps"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -35,23 +32,12 @@ type InboxPage struct {
 
 // InboxURL returns the address of the notices that pass a filter.
 func InboxURL(f crash.NoticeFilter) string {
-	q := url.Values{}
-	set := func(name, value string) {
-		if value != "" && value != "0" {
-			q.Set(name, value)
-		}
-	}
-	set("kind", string(f.Kind))
-	set("package", f.Package)
-	set("mail", strconv.FormatInt(f.Mail, 10))
-	set("before", strconv.FormatInt(f.Before, 10))
+	query := map[string]string{"kind": string(f.Kind), "package": f.Package, "mail": layout.Digits(f.Mail),
+		"before": layout.Digits(f.Before)}
 	if f.Unread {
-		q.Set("unread", "1")
+		query["unread"] = "1"
 	}
-	if len(q) == 0 {
-		return layout.PathInbox
-	}
-	return layout.PathInbox + "?" + q.Encode()
+	return layout.Address(layout.PathInbox, query)
 }
 
 // next returns the address of older notices.
@@ -196,14 +182,7 @@ type MailSummary struct {
 
 // MailsURL returns the address of the mails in a state that are older than one.
 func MailsURL(state crash.MailState, before int64) string {
-	q := url.Values{}
-	if state != "" {
-		q.Set("state", string(state))
-	}
-	if before != 0 {
-		q.Set("before", strconv.FormatInt(before, 10))
-	}
-	return layout.PathMailAdmin + cmp.Or(map[bool]string{true: "?" + q.Encode()}[len(q) > 0], "")
+	return layout.Address(layout.PathMailAdmin, map[string]string{"state": string(state), "before": layout.Digits(before)})
 }
 
 // UnsubscribePage asks whether a person wants to unsubscribe, or says that it is done.

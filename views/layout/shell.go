@@ -5,6 +5,7 @@ package layout
 
 import (
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -123,6 +124,28 @@ const (
 	PathSymbols   = "/admin/symbols"
 	PathTemplates = "/admin/templates"
 )
+
+// Address returns a path with those parts of a query that are not empty.
+func Address(path string, query map[string]string) string {
+	q := url.Values{}
+	for name, value := range query {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if len(q) == 0 {
+		return path
+	}
+	return path + "?" + q.Encode()
+}
+
+// Digits formats a number for an [Address]. It returns an empty text for 0.
+func Digits[N int | int64](n N) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(int64(n), 10)
+}
 
 // SearchURL returns the address of a search.
 func SearchURL(query string) string { return PathSearch + "?" + url.Values{"q": {query}}.Encode() }
