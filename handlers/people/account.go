@@ -16,19 +16,19 @@ import (
 
 // ShowAccount shows the page of the person's own account.
 func (s *Pages) ShowAccount(w http.ResponseWriter, r *http.Request) error {
-	return s.sendAccountForm(w, r, http.StatusOK, web.CurrentUser(r).TrackerName, "")
+	return s.sendAccount(w, r, http.StatusOK, view.AccountPage{})
 }
 
-// sendAccountForm sends the page with a tracker name, and the problem with it if there is one.
-func (s *Pages) sendAccountForm(w http.ResponseWriter, r *http.Request, status int, name, problem string) error {
-	page := view.AccountPage{Tracker: s.web.Config.TrackerName, Name: name, Problem: problem}
-	return s.sendAccount(w, r, status, page, view.NewTokenForm())
-}
-
-func (s *Pages) sendAccount(
-	w http.ResponseWriter, r *http.Request, status int, page view.AccountPage, form view.TokenForm,
-) error {
+// sendAccount sends the page. Forms that were not refused have their usual values.
+func (s *Pages) sendAccount(w http.ResponseWriter, r *http.Request, status int, page view.AccountPage) error {
 	u := web.CurrentUser(r)
+	page.Tracker = s.web.Config.TrackerName
+	if page.Problem == "" {
+		page.Name = u.TrackerName
+	}
+	if page.Tokens.Form.Problem == "" {
+		page.Tokens.Form = view.NewTokenForm()
+	}
 	list, err := s.People.Tokens(r.Context(), u)
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func (s *Pages) sendAccount(
 	if page.Own != nil {
 		page.Own.Problem = page.OwnProblem
 	}
-	page.Tokens.Tokens, page.Tokens.Form = list, form
+	page.Tokens.Tokens = list
 	for _, scope := range crash.Scopes {
 		if u.MayScope(scope) {
 			page.Tokens.Scopes = append(page.Tokens.Scopes, scope)
@@ -86,7 +86,7 @@ func (s *Pages) SaveAccount(w http.ResponseWriter, r *http.Request) error {
 			}
 			s.web.LogError(r, err, a)
 			a.Headers(w)
-			return s.sendAccountForm(w, r, a.Status, crash.Truncate(name, 100), a.Message)
+			return s.sendAccount(w, r, a.Status, view.AccountPage{Name: crash.Truncate(name, 100), Problem: a.Message})
 		}
 		name = found
 	}
@@ -122,10 +122,7 @@ func (s *Pages) sendOwnProblem(w http.ResponseWriter, r *http.Request, failed er
 	a := web.AnswerTo(r, failed)
 	s.web.LogError(r, failed, a)
 	a.Headers(w)
-	page := view.AccountPage{
-		Tracker: s.web.Config.TrackerName, Name: web.CurrentUser(r).TrackerName, OwnProblem: a.Message,
-	}
-	return s.sendAccount(w, r, a.Status, page, view.NewTokenForm())
+	return s.sendAccount(w, r, a.Status, view.AccountPage{OwnProblem: a.Message})
 }
 
 // BeginConnecting asks the tracker for a request token.
@@ -204,24 +201,24 @@ func (s *Pages) CreateToken(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page := view.AccountPage{Tracker: s.web.Config.TrackerName, Name: u.TrackerName}
-	if !slices.Contains(view.TokenDays, form.Days) {
-		form.Problem = "Choose when the token expires."
-		return s.sendAccount(w, r, http.StatusUnprocessableEntity, page, form)
+	var page view.AccountPage
+	if page.Tokens.Form = form; !slices.Contains(view.TokenDays, form.Days) {
+		page.Tokens.Form.Problem = "Choose when the token expires."
+		return s.sendAccount(w, r, http.StatusUnprocessableEntity, page)
 	}
 	token, _, err := s.People.AddToken(r.Context(), u, form.Name, form.Scopes,
 		s.web.Now().AddDate(0, 0, form.Days))
 	switch crash.KindOf(err) {
 	case crash.Invalid, crash.Conflict:
-		form.Problem = web.AnswerTo(r, err).Message
-		return s.sendAccount(w, r, http.StatusUnprocessableEntity, page, form)
+		page.Tokens.Form.Problem = web.AnswerTo(r, err).Message
+		return s.sendAccount(w, r, http.StatusUnprocessableEntity, page)
 	default:
 		if err != nil {
 			return err
 		}
 	}
 	page.Tokens.Made = token
-	return s.sendAccount(w, r, http.StatusCreated, page, view.NewTokenForm())
+	return s.sendAccount(w, r, http.StatusCreated, page)
 }
 
 // RevokeToken revokes one of the person's own tokens.

@@ -233,8 +233,7 @@ func (s *Pages) ChangePassword(w http.ResponseWriter, r *http.Request) error {
 		if a.Kind == crash.Unauthenticated || a.Kind == crash.Invalid {
 			a.Status = http.StatusUnprocessableEntity
 		}
-		page := view.AccountPage{Tracker: s.web.Config.TrackerName, Name: u.TrackerName, PasswordProblem: a.Message}
-		return s.sendAccount(w, r, a.Status, page, view.NewTokenForm())
+		return s.sendAccount(w, r, a.Status, view.AccountPage{PasswordProblem: a.Message})
 	}
 	if err := s.web.Sessions.RenewToken(r.Context()); err != nil { // the old token has ended with all others
 		return err
