@@ -160,14 +160,6 @@ func (p MergePage) anyMuted() bool {
 	return slices.ContainsFunc(p.Sides, func(side MergeSide) bool { return side.Muted != nil })
 }
 
-func (p MergePage) ids() []crash.BucketID {
-	ids := make([]crash.BucketID, len(p.Sides))
-	for i, side := range p.Sides {
-		ids[i] = side.ID
-	}
-	return ids
-}
-
 // NewMergeSides returns the problems with their signatures compared. It marks the parts that not
 // all signatures have.
 func NewMergeSides(buckets []crash.Bucket) []MergeSide {
