@@ -286,8 +286,8 @@ func (s *Pages) addReports(r *http.Request, page *view.ProblemPage) error {
 	return nil
 }
 
-// chosenStack returns the stack of the report of a problem that the query names, and the steps from there. By default it
-// is that of the representative report or, if the filter does not select that, of the newest one that it selects.
+// chosenStack returns the stack of the report of a problem that the query names, and the steps from there. By default
+// it is that of the representative report or, if the filter does not select that, of the newest one that it selects.
 func (s *Pages) chosenStack(r *http.Request, b crash.Bucket, choice view.ReportChoice, best *view.Stack) (
 	stack *view.Stack, steps view.Steps, err error,
 ) {

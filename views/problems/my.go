@@ -27,7 +27,8 @@ type FollowPart struct {
 }
 
 func (p FollowPart) form() layout.PostFormArgs {
-	args := layout.PostFormArgs{ID: p.id(), Action: PathFollow, CSRFToken: p.CSRFToken, Class: "inline follow", Decides: true}
+	args := layout.PostFormArgs{ID: p.id(), Action: PathFollow, CSRFToken: p.CSRFToken, Class: "inline follow",
+		Decides: true}
 	if p.On {
 		args.Action = PathUnfollow
 	}
