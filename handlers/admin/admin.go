@@ -41,7 +41,7 @@ type Deps struct {
 	Filer     *tracker.Filer
 	Tracker   *tracker.Client
 	Creds     *tracker.Credentials
-	// Health checks whether this instance works, and Checks also whether the site does.
+	// Health returns what the checks of this instance have found, and Checks also those of the site.
 	Health, Checks func(context.Context) []crash.HealthCheck
 	// Write writes a new access token into the configuration file. It may return a *crash.Error.
 	Write func(context.Context, crash.AccessToken) error

@@ -44,7 +44,7 @@ func (s *Pages) sendTrackerPage(w http.ResponseWriter, r *http.Request, failed e
 	return s.sendTracker(w, r, status, p)
 }
 
-// sendTracker fills in what does not depend on the form that was sent, and sends the page.
+// sendTracker sends the page of the tracker. It sets the fields that are the same whichever form was sent.
 func (s *Pages) sendTracker(w http.ResponseWriter, r *http.Request, status int, p view.TrackerPage) (err error) {
 	ctx := r.Context()
 	if p.Connection, err = s.Creds.Status(ctx); err != nil {

@@ -34,7 +34,7 @@ type Deps struct {
 	Filer  *tracker.Filer
 	Mailer *mail.Mailer
 	Sender *webhook.Client // tests endpoints
-	// Checks checks whether the site works.
+	// Checks returns what the health checks of this instance and of the site have found.
 	Checks func(context.Context) []crash.HealthCheck
 }
 

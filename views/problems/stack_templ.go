@@ -15,8 +15,8 @@ import (
 	"strconv"
 )
 
-// StackPart renders the stack or the traceback of a report of a problem, with links that replace it by that of the next
-// report. Visitors see the functions of the problem's signature.
+// StackPart renders the stack or traceback of one report of a problem, with links to those of the newer and the older
+// report, which replace it in place. Visitors see the functions of the problem's signature.
 func StackPart(p ProblemPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
