@@ -174,7 +174,7 @@ func (s *Decisions) FindMerge(w http.ResponseWriter, r *http.Request, b crash.Bu
 		}
 		ids := []crash.BucketID{b.ID, other}
 		switch {
-		case err == nil && web.WantsPart(r):
+		case err == nil && p.InDialog:
 			return s.mergePage(w, r, ids, http.StatusOK, "")
 		case err == nil:
 			return web.Redirect(w, r, view.MergeURL(ids))
@@ -190,7 +190,7 @@ func (s *Decisions) FindMerge(w http.ResponseWriter, r *http.Request, b crash.Bu
 		return err
 	}
 	p.Similar = similar
-	if web.WantsPart(r) {
+	if p.InDialog {
 		return s.web.Page(w, r, status, view.FindMergePart(p))
 	}
 	p.Shell = s.web.Shell(r, "Merge")

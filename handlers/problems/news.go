@@ -3,6 +3,7 @@ package problems
 import (
 	"cmp"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -140,12 +141,12 @@ func (e newsEntry) compare(other newsEntry, rules newsRules) int {
 	return e.First().At.Compare(other.First().At)
 }
 
-// isMine reports whether an address asks for what the person follows.
-func isMine(query string) bool { return query == "of=mine" }
+// isMine reports whether a query asks for what the person follows.
+func isMine(q url.Values) bool { return q.Get("of") == "mine" }
 
 // ShowNews shows what is new since the person last looked.
 func (s *Lists) ShowNews(w http.ResponseWriter, r *http.Request) error {
-	mine := isMine(r.URL.RawQuery)
+	mine := isMine(r.URL.Query())
 	found, err := s.choices.readNews(r, mine)
 	if err != nil {
 		return err
@@ -250,7 +251,7 @@ func (s *Lists) ReadNews(w http.ResponseWriter, r *http.Request) error {
 		err = s.People.MarkUnread(r.Context(), web.CurrentUser(r).ID, ids)
 	} else {
 		message.Text = crash.Counted(int64(len(ids)), "problem", "problems") + " marked as read."
-		message.Undo = &layout.Undo{Action: view.PathNews + "?do=unread", Field: "problems", Value: bugsview.JoinIDs(ids)}
+		message.Undo = &layout.Undo{Action: layout.PathNews + "?do=unread", Field: "problems", Value: bugsview.JoinIDs(ids)}
 		err = s.choices.markRead(r, ids...)
 	}
 	if err != nil {

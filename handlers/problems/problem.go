@@ -719,7 +719,7 @@ func (s *choices) readOrigin(r *http.Request) (*origin, error) {
 		system := crash.NewSystemID(strings.TrimPrefix(u.Path, "/user/"))
 		l.system = &system
 	case u.Path == layout.PathNews && !web.IsPublic(r):
-		l.news, l.mine = true, isMine(u.RawQuery)
+		l.news, l.mine = true, isMine(u.Query())
 	case u.Path == "/", u.Path == layout.PathSearch:
 		return s.readListOrigin(r, l, u)
 	default:

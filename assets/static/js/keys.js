@@ -96,12 +96,11 @@
       return true;
     }
     const title = current?.isConnected ? current.querySelector("td.problem a.title") : null;
-    const mayDecide = document.querySelector("main[data-triages]") !== null;
     const opener = title ?? document.querySelector(`main a[data-dialog][href$='/${what}']`);
-    const path = title && mayDecide ? `${title.pathname}/${what}` : opener?.getAttribute("href");
-    if (!path || (title && !mayDecide)) {
+    if (!opener || (title && !document.querySelector("main[data-triages]"))) {
       return false;
     }
+    const path = title ? `${title.pathname}/${what}` : opener.getAttribute("href");
     opener.dispatchEvent(new CustomEvent("mishap:dialog", { bubbles: true, detail: path }));
     return true;
   }
