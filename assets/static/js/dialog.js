@@ -69,10 +69,14 @@
     close();
   });
 
+  // Escape closes the dialog. A letter typed on a button goes into the first field: a name to assign to, a reason.
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && dialog.open) {
       event.preventDefault();
       close();
+    } else if (event.target.matches?.("#dialog button") && event.key.length === 1 && event.key !== " " &&
+      !event.ctrlKey && !event.altKey && !event.metaKey) {
+      event.target.form?.querySelector("input:not([type=hidden], [type=checkbox], [type=radio]), textarea")?.focus();
     }
   });
 
