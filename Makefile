@@ -85,6 +85,7 @@ fmt: ## formats Go and templ files
 verify: ## checks that generated files, formatting, go.mod and docs/schema.sql are current
 	@.ci/need postgresql
 	@.ci/verify $(templ)
+	@$(MAKE) --no-print-directory release-notes >/dev/null
 	$(static) $(GO) test -run '^(TestSchemaIsCurrent|TestMigrationsAreFrozen)$$' ./db
 
 lint: ## runs go vet and golangci-lint
@@ -148,7 +149,7 @@ test-build: ## builds the committed program in two folders and compares the byte
 	@packaging/test-build
 
 release-notes: ## prints the notes of the version in VERSION, from CHANGELOG.md
-	@$(static) $(GO) run ./cmd/devtool release-notes "$$(cat VERSION)"
+	@awk -v version="$$(cat VERSION)" '/^## / { inside = $$2 == version; next } inside { print; found = 1 } END { exit !found }' CHANGELOG.md
 
 clean: ## removes bin; data stay
 	rm -rf bin

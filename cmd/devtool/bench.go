@@ -12,11 +12,9 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"path"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -61,8 +59,6 @@ var scenarios = []scenario{
 	{"programs", "two built programs, compared on new databases",
 		[]string{"new", "against"}, (*bench).comparedLines, 200, 60, 2 * time.Second},
 	{"pages", "pages and API resources of a filled database, and what a first visit loads",
-		[]string{""}, (*bench).pageLines, 0, 0, 2 * time.Second},
-	{"api", "only the API resources",
 		[]string{""}, (*bench).pageLines, 0, 0, 2 * time.Second},
 	{"strangers", "a page and reports, with and without visitors who request one public address",
 		[]string{"disturbed", "alone"}, (*bench).strangerLines, 20, 10, 10 * time.Second},
@@ -109,7 +105,7 @@ meanwhile. The scenarios are:
 	f.StringVar(&b.only, "only", "", "measure only what has this `text` in its name")
 	f.IntVar(&b.reports, "reports", 100_000, "`number` of reports that a new database gets first")
 	f.IntVar(&b.connections, "connections", 8,
-		"pages, api: `number` of clients; each sends its next request after an answer")
+		"pages: `number` of clients; each sends its next request after an answer")
 	f.IntVar(&set.rate, "rate", 0, "reports per second, where the scenario has a fixed rate (default 200, strangers 20)")
 	f.IntVar(&set.pageRate, "page-rate", 0, "pages and resources per second, likewise (default 60, strangers 10)")
 	f.IntVar(&b.strangers, "visitors", 20, "strangers: `number` of visitors that never pause")
@@ -201,7 +197,7 @@ func (b *bench) pageLines(ctx context.Context, s *subject) (lines []line, err er
 		bound, who := columns[0], columns[1]
 		for audience := range strings.SplitSeq(who, ",") {
 			a, known := audiences[audience]
-			if !known || b.name == "api" && audience != "API" || compared && !strings.HasSuffix(bound, "*") {
+			if !known || compared && !strings.HasSuffix(bound, "*") {
 				continue
 			}
 			l := line{name: audience + " " + a.prefix + path, bound: 30 * time.Millisecond}
@@ -559,12 +555,10 @@ func (b *bench) printRow(r, first result, l line, name string) {
 // measure adds one round of a line to the results of a server. The processor time includes later background
 // work of the server.
 func (b *bench) measure(ctx context.Context, s *subject, l line, results []result) error {
-	stop := func() string { return "" }
+	var strangers string
+	var visiting sync.WaitGroup
 	if l.visitors != nil {
-		var err error
-		if stop, err = b.disturb(ctx, *l.visitors); err != nil {
-			return err
-		}
+		visiting.Go(func() { strangers = l.visitors.send(ctx, b.length+time.Second) })
 	}
 	before, together := s.processes.Used(), 0.0
 	all := make([]*answers, len(l.traffic))
@@ -573,7 +567,7 @@ func (b *bench) measure(ctx context.Context, s *subject, l line, results []resul
 		group.Go(func() { all[i] = t.send(ctx, b.length) })
 	}
 	group.Wait()
-	report := stop()
+	visiting.Wait()
 	after := s.settle(ctx)
 	for _, a := range all {
 		together += float64(len(a.times))
@@ -587,7 +581,7 @@ func (b *bench) measure(ctx context.Context, s *subject, l line, results []resul
 		r.seconds, r.bytes, r.memory = r.seconds+a.took.Seconds(), r.bytes+a.bytes, max(r.memory, after.Memory)
 		r.server, r.postgres = r.server+after.Server-before.Server, r.postgres+after.PostgreSQL-before.PostgreSQL
 		r.p50, r.p99 = append(r.p50, a.percentile(50)), append(r.p99, a.percentile(99))
-		r.failed, r.visitors = r.failed+a.failed, report
+		r.failed, r.visitors = r.failed+a.failed, strangers
 		if a.err != nil {
 			r.err = a.err
 		}
@@ -595,18 +589,20 @@ func (b *bench) measure(ctx context.Context, s *subject, l line, results []resul
 	return ctx.Err()
 }
 
-// disturb starts visitors. stop waits for their end and returns what they report. They are a process of
-// their own with a lower priority, because in reality they are on other machines.
-func (b *bench) disturb(ctx context.Context, v visitors) (stop func() string, err error) {
-	var out strings.Builder
-	c := exec.CommandContext(ctx, "nice", os.Args[0], "load", "--get", v.address,
-		"--connections", strconv.Itoa(v.number), "--slow="+strconv.FormatBool(v.slow),
-		"--for", (b.length + time.Second).String())
-	c.Stdout, c.Stderr = &out, b.err
-	return func() string {
-		_ = c.Wait() // it has printed its error
-		return strings.TrimSpace(out.String())
-	}, c.Start()
+// send requests the address for the given time, and returns what the visitors saw. Each has a loopback address
+// of its own.
+func (v visitors) send(ctx context.Context, length time.Duration) string {
+	header := http.Header{}
+	if v.slow { // compressed, most of the answer would be in buffers at once
+		header.Set("Accept-Encoding", "identity")
+	}
+	a := traffic{clients: v.number, apart: true, slow: v.slow, next: get(v.address, header, false)}.send(ctx, length)
+	said := fmt.Sprintf("%.0f/s of %d visitors, p99 %.2f ms, %d failed", a.perSecond(), v.number, a.percentile(99),
+		a.failed)
+	if len(a.cut) > 0 {
+		said += fmt.Sprintf(", %d cut off after %.0f to %.0f s", len(a.cut), slices.Min(a.cut), slices.Max(a.cut))
+	}
+	return said
 }
 
 // paired returns the median of the pairwise ratios of two lists, measured alternately.

@@ -27,6 +27,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/crash/apport"
 	"mishap/crash/crashtest"
@@ -243,36 +244,6 @@ func (b *banner) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// lastLines collects the error messages at the end of a program's output: lines that begin with its
-// name, and mistakes in the configuration. It omits log records.
-type lastLines struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-// keptOutput is the number of bytes stored from the end of the output.
-const keptOutput = 8 << 10
-
-func (l *lastLines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.text = append(l.text, p...)
-	l.text = l.text[max(0, len(l.text)-keptOutput):]
-	return len(p), nil
-}
-
-func (l *lastLines) said() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var lines []string
-	for line := range strings.Lines(string(l.text)) {
-		if !strings.HasPrefix(line, "{") {
-			lines = append(lines, strings.TrimPrefix(strings.TrimRight(line, "\n"), "mishap: "))
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
 // readyWithin is how long the server may take to start. The first start creates a database cluster.
 const readyWithin = 2 * time.Minute
 
@@ -280,8 +251,8 @@ const readyWithin = 2 * time.Minute
 type server struct {
 	command *exec.Cmd
 	log     *os.File
+	logged  int64 // size of the log before this start
 	banner  *banner
-	last    *lastLines
 	ended   chan struct{}
 	err     error // after ended: how it ended
 }
@@ -312,12 +283,18 @@ func (d *demo) start(ctx context.Context) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &server{log: log, banner: newBanner(), last: &lastLines{}, ended: make(chan struct{})}
+	logged, err := log.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	s := &server{log: log, logged: logged, banner: newBanner(), ended: make(chan struct{})}
 	s.command = exec.CommandContext(context.WithoutCancel(ctx), d.program, "serve", "--config", d.configFile())
 	s.command.Env = d.environ
 	s.command.Stdout = log
-	s.command.Stderr = io.MultiWriter(log, s.last, s.banner)
-	s.command.SysProcAttr = ownGroup()
+	s.command.Stderr = io.MultiWriter(log, s.banner)
+	// In a process group of its own, Ctrl-C does not reach it, and this process can stop it gracefully. If this
+	// process is killed, the kernel stops it.
+	s.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	started := make(chan error, 1)
 	go func() {
 		defer close(s.ended)
@@ -350,11 +327,18 @@ func (s *server) awaitReady(ctx context.Context) (addresses, error) {
 	}
 }
 
-// failure returns the reason why the server ended, from its output.
+// failure returns the reason why the server ended: the lines of its log that are no records.
 func (s *server) failure() error {
 	<-s.ended
-	if words := s.last.said(); words != "" {
-		return errors.New(words)
+	text, _ := os.ReadFile(s.log.Name()) // without a log, the status of the process says enough
+	var lines []string
+	for line := range strings.Lines(string(text[min(s.logged, int64(len(text))):])) {
+		if !strings.HasPrefix(line, "{") {
+			lines = append(lines, strings.TrimPrefix(strings.TrimRight(line, "\n"), "mishap: "))
+		}
+	}
+	if len(lines) > 0 {
+		return errors.New(strings.Join(lines, "\n"))
 	}
 	if s.err == nil {
 		return errors.New("another process stopped mishap")
@@ -659,11 +643,11 @@ func (d *demo) seedBug(ctx context.Context, p *practice, store *db.Store, client
 
 // openStore opens the database of the running server.
 func (d *demo) openStore(ctx context.Context) (*db.Store, func() error, error) {
-	url, err := d.databaseURL()
+	c, err := config.Load(d.configFile(), true, d.environ)
 	if err != nil {
 		return nil, nil, err
 	}
-	url, stop, err := databaseAt(ctx, url, cmp.Or(variable(d.environ, "MISHAP_DATA_DIR"), d.folder))
+	url, stop, err := databaseAt(ctx, string(c.DatabaseURL), c.DataDir)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -673,24 +657,6 @@ func (d *demo) openStore(ctx context.Context) (*db.Store, func() error, error) {
 	}
 	return store, func() error { store.Close(); return stop() }, nil
 }
-
-// databaseURL returns the database_url of the server, which is empty for a private PostgreSQL.
-func (d *demo) databaseURL() (string, error) {
-	if url := variable(d.environ, "MISHAP_DATABASE_URL"); url != "" {
-		return url, nil
-	}
-	if file := variable(d.environ, "MISHAP_DATABASE_URL_FILE"); file != "" {
-		url, err := os.ReadFile(file)
-		return strings.TrimRight(string(url), "\r\n"), err
-	}
-	config, err := os.ReadFile(d.configFile())
-	if m := configuredDatabase.FindSubmatch(config); m != nil {
-		return string(m[1]), nil
-	}
-	return "", err
-}
-
-var configuredDatabase = regexp.MustCompile(`(?m)^database_url *= *["'](.+)["']`)
 
 // quaymaster holds the native crash of the demonstration: its report, its core dump, and the packages
 // with its program and debug file. testdata/quaymaster/make.sh made them.
@@ -798,32 +764,4 @@ func (d *demo) nameCrash(ctx context.Context) error {
 	}
 	d.memory.Named = true
 	return d.memory.write()
-}
-
-// trackerCommand returns the command that serves the practice tracker.
-func trackerCommand() *cobra.Command {
-	var listen string
-	var o trackertest.Options
-	cmd := &cobra.Command{
-		Use:   "tracker",
-		Short: "Serves a practice tracker, in which mishap can file bugs",
-		Long: `Serves a practice tracker that speaks Launchpad's protocol, with pages to authorise mishap and to read bugs.
-
-Point mishap at it with tracker_url = "http://ADDRESS" and tracker_api_url = "http://ADDRESS/devel".`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := startPractice(cmd.Context(), o, listen)
-			if err != nil {
-				return err
-			}
-			defer p.close()
-			fmt.Fprintf(cmd.OutOrStdout(), "practice tracker: %s\n", p.url)
-			<-cmd.Context().Done()
-			return nil
-		},
-	}
-	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:8090", "`address` to listen on")
-	cmd.Flags().StringVar(&o.StateFile, "state", "", "`file` that stores bugs and tokens; empty: only in memory")
-	cmd.Flags().StringVar(&o.Person, "person", "", "`name` of the person who is signed in (default practice-person)")
-	return cmd
 }

@@ -3,18 +3,14 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
-	"regexp"
-	"strings"
 	"syscall"
 	"time"
 
@@ -48,8 +44,7 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(benchCommand(), demoCommand(), seedCommand(), loadCommand(), trackerCommand(), galleryCommand(),
-		postgresCommand(), releaseNotesCommand())
+	root.AddCommand(benchCommand(), demoCommand(), loadCommand(), galleryCommand(), postgresCommand())
 	return root
 }
 
@@ -114,90 +109,17 @@ func galleryCommand() *cobra.Command {
 database and no account, and its buttons have no effect. The accessibility test checks the same pages.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var lc net.ListenConfig
-			l, err := lc.Listen(cmd.Context(), "tcp", listen)
-			if err != nil {
+			server := &http.Server{Addr: listen, Handler: gallery.Handler(assetsDir), ReadHeaderTimeout: 10 * time.Second}
+			context.AfterFunc(cmd.Context(), func() { _ = server.Close() })
+			_, _ = fmt.Fprintf(cmd.OutOrStdout(), "The gallery is at http://%s\n", listen)
+			if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
 				return err
 			}
-			server := &http.Server{Handler: gallery.Handler(assetsDir), ReadHeaderTimeout: 10 * time.Second}
-			ended := make(chan error, 1)
-			go func() { ended <- server.Serve(l) }()
-			_, _ = fmt.Fprintf(cmd.OutOrStdout(), "The gallery is at http://%s\n", l.Addr())
-			select {
-			case err = <-ended:
-			case <-cmd.Context().Done():
-				if err := server.Close(); err != nil {
-					return err
-				}
-				err = <-ended
-			}
-			if errors.Is(err, http.ErrServerClosed) {
-				return nil
-			}
-			return err
+			return nil
 		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:8086", "`address` to listen on")
 	cmd.Flags().StringVar(&assetsDir, "assets", "", "`folder` of assets to read on each request (assets/static); "+
 		"empty: the built-in ones")
 	return cmd
-}
-
-// releaseNotesCommand returns the command that prints the part of the changelog about a version.
-func releaseNotesCommand() *cobra.Command {
-	var file, address string
-	cmd := &cobra.Command{
-		Use:   "release-notes VERSION",
-		Short: "Prints the notes of a version from CHANGELOG.md",
-		Long: `Prints what CHANGELOG.md says about a version: what follows the heading "## VERSION", up to the next
-one. With --link, relative links lead to that address instead, so that they work outside the source.
-The version "unreleased" stands for the changes since the last version.`,
-		Example: "  devtool release-notes 0.2.0 --link https://example.org/mishap/v0.2.0/",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				return err
-			}
-			notes, err := releaseNotes(text, args[0], address)
-			if err != nil {
-				return fmt.Errorf("%s: %w", file, err)
-			}
-			_, err = cmd.OutOrStdout().Write(notes)
-			return err
-		},
-	}
-	cmd.Flags().StringVar(&file, "file", "CHANGELOG.md", "the changelog")
-	cmd.Flags().StringVar(&address, "link", "", "the address that relative links lead to, with a final slash")
-	return cmd
-}
-
-// relativeLink matches a link in Markdown that leads to a file of the source.
-var relativeLink = regexp.MustCompile(`\]\(([A-Za-z0-9_][^):]*)\)`)
-
-// releaseNotes returns the section of a changelog about a version, without its heading.
-func releaseNotes(changelog []byte, version, address string) ([]byte, error) {
-	var notes bytes.Buffer
-	inside := false
-	for line := range strings.Lines(string(changelog)) {
-		if heading, ok := strings.CutPrefix(line, "## "); ok {
-			if inside {
-				break
-			}
-			words := strings.Fields(heading) // a version, perhaps with a date
-			inside = len(words) > 0 && strings.EqualFold(strings.Trim(words[0], "[]"), version)
-			continue
-		}
-		if inside {
-			notes.WriteString(line)
-		}
-	}
-	text := bytes.TrimSpace(notes.Bytes())
-	if len(text) == 0 {
-		return nil, fmt.Errorf("there is nothing about %s", version)
-	}
-	if address != "" {
-		text = relativeLink.ReplaceAll(text, []byte("]("+address+"$1)"))
-	}
-	return append(text, '\n'), nil
 }

@@ -4,7 +4,7 @@
 // fails. It is stricter than Launchpad in one point: it refuses parameters that Launchpad would
 // silently take for something else.
 //
-// Tests start one with New. `devtool tracker` serves one to people, with pages to authorise mishap
+// Tests start one with New. `devtool demo` serves one to people, with pages to authorise mishap
 // and to read bugs.
 package trackertest
 

@@ -1,9 +1,0 @@
-//go:build unix && !linux
-
-package main
-
-import "syscall"
-
-// ownGroup puts a child into its own process group. Then Ctrl-C does not reach it, and this process
-// can stop it gracefully.
-func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
