@@ -265,21 +265,24 @@ func ChosenIDs(texts []string) ([]crash.BucketID, error) {
 		if !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
-		if len(ids) > web.ListSize {
-			return nil, errTooMany
-		}
 	}
-	if len(ids) == 0 {
+	switch {
+	case len(ids) == 0:
 		return nil, ErrNoneChosen
+	case len(ids) > MaxChosen:
+		return nil, crash.Errorf(crash.Invalid, "too_many_chosen",
+			"%d problems are selected. At most %d can be at once: select fewer.", len(ids), MaxChosen)
 	}
 	return ids, nil
 }
 
+// MaxChosen is the largest number of chosen problems: proxies accept addresses of 8 kB, which contain their ids.
+// No page shows more problems to select from.
+const MaxChosen = 180
+
 // Errors of actions on chosen problems.
 var (
-	ErrNoneChosen = crash.Errorf(crash.Invalid, "none_chosen", "No problem is selected. Select at least one first.")
-	errTooMany    = crash.Errorf(crash.Invalid, "too_many_chosen",
-		"At most %d problems can be selected at once.", web.ListSize)
+	ErrNoneChosen    = crash.Errorf(crash.Invalid, "none_chosen", "No problem is selected. Select at least one first.")
 	ErrUnknownAction = crash.Errorf(crash.Invalid, "unknown_action",
 		`The actions on selected problems are "create", "file", "link", "recheck", "assign", "merge", "mute", "wontfix" `+
 			`and "fixed".`)

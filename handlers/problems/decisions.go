@@ -155,9 +155,8 @@ func (s *Pages) mergedSignature(r *http.Request, head crash.BucketID) (string, e
 const maxMerge = 20
 
 var (
-	errMergeOne  = crash.Errorf(crash.Invalid, "merge_one", "Select at least two different problems to merge.")
-	errMergeMany = crash.Errorf(crash.Invalid, "merge_many", "At most %d problems can be merged at once.", maxMerge)
-	errNoHead    = crash.Errorf(crash.Invalid, "no_head", "Select the main problem.")
+	errMergeOne = crash.Errorf(crash.Invalid, "merge_one", "Select at least two different problems to merge.")
+	errNoHead   = crash.Errorf(crash.Invalid, "no_head", "Select the main problem.")
 )
 
 // FindMerge asks for the problem to merge with. If the query names one (with), it redirects to
@@ -288,7 +287,8 @@ func (s *Decisions) mergePage(w http.ResponseWriter, r *http.Request, ids []cras
 // heads returns the distinct problems that the buckets belong to.
 func (s *Decisions) heads(r *http.Request, ids []crash.BucketID) ([]crash.Bucket, error) {
 	if len(ids) > maxMerge {
-		return nil, errMergeMany
+		return nil, crash.Errorf(crash.Invalid, "merge_many",
+			"%d problems are selected. At most %d can be merged at once: select fewer.", len(ids), maxMerge)
 	}
 	all, err := s.panel.Buckets(r, ids)
 	if err != nil {

@@ -337,7 +337,7 @@ func refusedForProblem(err error) bool {
 func (s *Decisions) Undo(w http.ResponseWriter, r *http.Request) error {
 	parts := strings.Split(r.PostFormValue("entries"), ".")
 	message := layout.Flash{Kind: layout.FlashDone, Text: "Undone"}
-	for _, part := range parts[:min(len(parts), web.ListSize)] {
+	for _, part := range parts[:min(len(parts), panel.MaxChosen)] {
 		id, err := strconv.ParseInt(part, 10, 64)
 		if err != nil {
 			return crash.Errorf(crash.NotFound, "unknown_triage_entry", "There is no such entry in the history.")

@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	myRows     = 25  // rows of each group
-	myOnlyRows = 200 // rows of a group that the page shows alone
+	myRows     = 25              // rows of each group
+	myOnlyRows = panel.MaxChosen // rows of a group that the page shows alone
 	// lateDays is the number of days after a crash in which its report makes a problem new.
 	// Machines send reports when they are online.
 	lateDays = 30

@@ -12,6 +12,7 @@ import (
 	"mishap/crash/index"
 	"mishap/crash/stats"
 	"mishap/db"
+	"mishap/handlers/panel"
 	"mishap/handlers/web"
 	bugsview "mishap/views/bugs"
 	"mishap/views/layout"
@@ -20,13 +21,13 @@ import (
 
 const (
 	// newsRows is the largest number of problems with one reason that the list of new ones shows.
-	newsRows = 50
+	newsRows = panel.MaxChosen / len(newsReasons)
 	// keptRead is how long the way from problem to problem still leads back to one that was read.
 	keptRead = 12 * time.Hour
 )
 
 // newsReasons are the reasons in the order of the list.
-var newsReasons = []crash.NewsReason{crash.NewsAgain, crash.NewsNew, crash.NewsRising, crash.NewsUndecided}
+var newsReasons = [...]crash.NewsReason{crash.NewsAgain, crash.NewsNew, crash.NewsRising, crash.NewsUndecided}
 
 // news is what is new for a person: the problems in the order in which they should be read.
 type news struct {
@@ -122,7 +123,7 @@ func (s *choices) readNews(r *http.Request, mine bool) (*news, error) {
 		found.entries = append(found.entries, newsEntry{row, reason, reads[row.ID].Reason == reason})
 	}
 	slices.SortStableFunc(found.entries, func(x, y newsEntry) int {
-		return cmp.Or(slices.Index(newsReasons, x.reason)-slices.Index(newsReasons, y.reason), x.compare(y, rules))
+		return cmp.Or(slices.Index(newsReasons[:], x.reason)-slices.Index(newsReasons[:], y.reason), x.compare(y, rules))
 	})
 	return found, nil
 }
@@ -235,16 +236,10 @@ func (s *choices) markRead(r *http.Request, ids ...crash.BucketID) error {
 
 // ReadNews marks problems as read, or as unread again.
 func (s *Lists) ReadNews(w http.ResponseWriter, r *http.Request) error {
-	var ids []crash.BucketID
-	texts := strings.Split(r.PostFormValue("problems"), ".")
-	for _, text := range texts[:min(len(texts), newsRows*len(newsReasons))] {
-		id, err := crash.ParseBucketID(text)
-		if err != nil {
-			return err
-		}
-		ids = append(ids, id)
+	ids, err := panel.ChosenIDs(strings.Split(r.PostFormValue("problems"), "."))
+	if err != nil {
+		return err
 	}
-	var err error
 	message := layout.Flash{Kind: layout.FlashDone}
 	if r.FormValue("do") == "unread" {
 		message.Text = crash.Counted(int64(len(ids)), "problem is", "problems are") + " to be read again."

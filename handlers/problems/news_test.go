@@ -108,3 +108,31 @@ func TestNewsInBrowser(t *testing.T) {
 	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+"/new"), handlertest.WaitVisible("table.problems"),
 		handlertest.Until(`document.querySelectorAll("td.select").length === 1`))
 }
+
+// TestSelectMany decides about all problems of a long list at once, and undoes that. What cannot be done with so many
+// is said beside the button, and they stay selected.
+func TestSelectMany(t *testing.T) {
+	t.Parallel()
+	const fresh, old = 45, 10 // more than a page of other lists shows
+	site := handlertest.New(t, handlertest.Options{})
+	for n := range fresh + old {
+		report := handlertest.Numbered(n)
+		days := 1
+		if n >= fresh {
+			days = 40
+		}
+		crashtest.At(time.Now().AddDate(0, 0, -days))(report)
+		site.Save(t, report)
+	}
+	ctx := handlertest.StartBrowser(t)
+	site.SignInBrowser(ctx, t, crash.RoleTriager)
+	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+"/new"), handlertest.Click("#select-all"),
+		handlertest.Click("#bulk button[value=merge]"), handlertest.WaitVisible(".no-answer"))
+	checktest.Equal(t, "refusal", handlertest.Eval[string](ctx, t, `document.querySelector(".no-answer").textContent`),
+		"55 problems are selected. At most 20 can be merged at once: select fewer.")
+	handlertest.Do(ctx, t, handlertest.Until(`document.querySelectorAll("td.select :checked").length === 55`),
+		handlertest.Click("#bulk button[value=mute]"), handlertest.Click("#dialog button[value=week]"),
+		handlertest.Until(`document.querySelectorAll("td.select").length === 0`),
+		handlertest.Click("#flash form button"),
+		handlertest.Until(`document.querySelectorAll("td.select").length === 55`))
+}

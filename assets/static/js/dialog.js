@@ -1,6 +1,7 @@
 // Opens parts of pages in the modal dialog: the review of a bug, the form that links one, the list of keys. Links with
 // data-dialog do so, and the event mishap:dialog. The focus moves in; Escape and Close close it, and the focus returns to
-// the link. Without scripts, and when the server refuses the part, the link leads to the page.
+// the link. If the server refuses the part, the reason is shown beside the link. Without scripts, and if the person has to
+// sign in first, the link leads to the page.
 (() => {
   "use strict";
 
@@ -14,8 +15,9 @@
     const answer = await fetch(url, { signal: AbortSignal.timeout(60000), headers: {
       Accept: "text/html", "HX-Request": "true", "HX-Request-Type": "partial", "HX-Current-URL": location.href,
     } });
-    if (answer.status >= 502 && answer.status <= 504) {
-      throw new Error(String(answer.status));
+    if (answer.status >= 400 && answer.status !== 401) {
+      const refusal = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector(".flash-error");
+      throw new Error("refused", { cause: refusal?.textContent.trim() });
     }
     return answer.ok && !answer.redirected && !answer.headers.has("HX-Redirect") ? answer.text() : "";
   }
@@ -30,8 +32,8 @@
     let part;
     try {
       part = await load(url);
-    } catch {
-      from?.dispatchEvent(new CustomEvent("mishap:no-answer", { bubbles: true }));
+    } catch (error) {
+      from?.dispatchEvent(new CustomEvent("mishap:no-answer", { bubbles: true, detail: error.cause }));
       return;
     } finally {
       from?.classList.remove("htmx-request");
