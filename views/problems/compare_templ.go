@@ -657,7 +657,7 @@ func Traits(p TraitsPage) templ.Component {
 	})
 }
 
-// TraitsFold loads what stands out after the page, because that reads many reports. Without scripts
+// TraitsFold loads what stands out when it is nearly on the screen, because that reads many reports. Without scripts
 // it is a link.
 func TraitsFold(b crash.Bucket) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -693,7 +693,7 @@ func TraitsFold(b crash.Bucket) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, "\" hx-trigger=\"load\" hx-swap=\"outerHTML\" hx-status:4xx=\"swap:none\" hx-status:5xx=\"swap:none\"><h2 id=\"traits-title\">What stands out</h2><p><a href=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, "\" hx-trigger=\"intersect once rootMargin:600px\" hx-swap=\"outerHTML\" hx-status:4xx=\"swap:none\" hx-status:5xx=\"swap:none\"><h2 id=\"traits-title\">What stands out</h2><p><a href=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
