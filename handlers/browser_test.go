@@ -466,6 +466,9 @@ func TestServerAway(t *testing.T) {
 		{"link of a dialog", problem, "", "", "", "#manual a[href$='/fixed']", "#dialog #fix-0"},
 		{"form in a dialog", problem, "#manual a[href$='/fixed']", "#fix-0", "99", "#dialog button.primary", ".flash-done"},
 		{"action on rows", "/?period=year", "td.select input", "", "", "#bulk button[value=link]", "#bug"},
+		{"link to a page", "/?period=year", "", "", "", "a[href='/new']", ".my-controls"},
+		{"form that reads", "/?period=year", "details:has([action='/columns']) summary", "", "", "[action='/columns'] button",
+			"details:not([open]):has([action='/columns'])"},
 		{"plain form", "/account", "", "#token-name", "harbour", "#make-token button:not([type=button])", "#made-token"},
 	} {
 		handlertest.Do(ctx, t, chromedp.Navigate(proxy.URL+tt.path))
@@ -486,4 +489,14 @@ func TestServerAway(t *testing.T) {
 		away.Store(nil)
 		handlertest.Do(ctx, t, handlertest.Click(tt.press), handlertest.WaitVisible(tt.done))
 	}
+
+	missing := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/traits") {
+			ways[0](w, r)
+		}
+		forward.ServeHTTP(w, r)
+	})
+	away.Store(&missing)
+	handlertest.Do(ctx, t, chromedp.Navigate(proxy.URL+problem),
+		handlertest.Until(`document.getElementById("flash").textContent.includes("could not be loaded")`))
 }

@@ -49,8 +49,9 @@
   // A proxy answers for a server that it cannot reach. Answers of the server have a request id.
   const away = ({ status, headers }) => status >= 502 && status <= 504 && !headers.has("X-Request-ID");
 
-  // A link opens its page only if the server answers a small request. That begins when the link is pressed, so that a
-  // click rarely waits for it. Whatever opens elsewhere or stays on the page is left to the browser.
+  // A link, or a form that only reads, opens its page only if the server answers a small request. That begins when the link
+  // is pressed, so that a click rarely waits for it; other answers count, too. Whatever opens elsewhere or stays on the page
+  // is left to the browser.
   let asked = null;
 
   function ask() {
@@ -60,6 +61,21 @@
         .then((response) => { now.answered = !away(response); }, () => {});
     }
     return asked;
+  }
+
+  async function leave(event, control, again) {
+    const question = ask();
+    if (question.answered) {
+      return;
+    }
+    event.preventDefault();
+    await question.answer;
+    if (question.answered) {
+      again();
+    } else {
+      asked = null;
+      tell(control);
+    }
   }
 
   function linkIn(event) {
@@ -75,19 +91,17 @@
 
   addEventListener("pointerdown", (event) => linkIn(event) && ask());
 
-  addEventListener("click", async (event) => {
+  addEventListener("click", (event) => {
     const link = linkIn(event);
-    const question = link && ask();
-    if (!link || question.answered) {
-      return;
+    if (link) {
+      leave(event, link, () => link.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true })));
     }
-    event.preventDefault();
-    await question.answer;
-    if (question.answered) {
-      link.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true }));
-    } else {
-      asked = null;
-      tell(link);
+  });
+
+  addEventListener("submit", (event) => {
+    const form = event.target;
+    if (!event.defaultPrevented && form.method === "get") {
+      leave(event, event.submitter ?? document.activeElement, () => form.requestSubmit(event.submitter));
     }
   });
 
@@ -111,6 +125,7 @@
     },
 
     htmx_after_request(element, { ctx }) {
+      asked = { at: performance.now(), answered: true };
       if (ctx.response.status >= 400) {
         ctx.push = ctx.replace = "false"; // the page stays, and so does its address
         if (!pressed(ctx)) {
