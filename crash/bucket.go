@@ -257,14 +257,11 @@ var variableFields = map[string]bool{
 //   - else, with a Date, the fields that never change and that every version of whoopsie sends;
 //   - else all fields but those that may change.
 //
-// It ignores the differences between a .crash file and what whoopsie sends of it. The former key
-// is the one that earlier versions of mishap stored, which hashed the three fields unchanged. It is
-// zero if it equals key or did not exist.
-func DuplicateKey(system SystemID, f Fields) (key, former ReportKey) {
+// It ignores the differences between a .crash file and what whoopsie sends of it.
+func DuplicateKey(system SystemID, f Fields) ReportKey {
 	h := newKeyHash(system)
 	switch {
 	case !slices.ContainsFunc(occurrence[:], func(name string) bool { return isBlank(f[name]) }):
-		former = formerKey(system, f)
 		for _, name := range occurrence {
 			h.add(asSent(f[name]))
 		}
@@ -277,18 +274,6 @@ func DuplicateKey(system SystemID, f Fields) (key, former ReportKey) {
 		h.addFields(f, slices.DeleteFunc(slices.Sorted(maps.Keys(f)), func(name string) bool {
 			return variableFields[name] || strings.HasPrefix(name, "_")
 		}))
-	}
-	if key = h.key(f["Date"]); key == former {
-		former = ReportKey{}
-	}
-	return key, former
-}
-
-// formerKey returns the key that earlier versions of mishap computed, which hashed texts unchanged.
-func formerKey(system SystemID, f Fields) ReportKey {
-	h := newKeyHash(system)
-	for _, name := range occurrence {
-		h.add(f[name])
 	}
 	return h.key(f["Date"])
 }

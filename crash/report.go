@@ -55,10 +55,6 @@ type Record struct {
 	// DuplicateKey is the same each time one machine submits the report; see [DuplicateKey]. If it
 	// is zero, the report is never treated as a duplicate.
 	DuplicateKey ReportKey
-
-	// FormerKey is the key that earlier versions of mishap gave the report, if it differs; else
-	// zero.
-	FormerKey ReportKey
 }
 
 // Summary is the part of a report that lists show. Empty fields are unknown.

@@ -209,11 +209,8 @@ func (d *deciding) reportsToErase(ctx context.Context, args pgx.NamedArgs, syste
 	}
 	for _, body := range bodies {
 		if err := d.store.ReadBody(ctx, body, func(f crash.Fields) {
-			key, former := crash.DuplicateKey(system, f)
+			key := crash.DuplicateKey(system, f)
 			c.keys = append(c.keys, key[:])
-			if former != (crash.ReportKey{}) {
-				c.keys = append(c.keys, former[:])
-			}
 		}); err != nil {
 			return c, err
 		}

@@ -9,7 +9,6 @@ import (
 	"testing/fstest"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/tern/v2/migrate"
 
 	"mishap/crash"
 	"mishap/crash/checktest"
@@ -19,104 +18,7 @@ import (
 	"mishap/migrations"
 )
 
-// baseline returns a database from before migrations were recorded. edit may change the files.
-func baseline(t *testing.T, version int, edit func(name, sql string) string) (url string) {
-	t.Helper()
-	url = dbtest.Empty(t)
-	conn := dbtest.Connect(t, url)
-	m := dbtest.Must(migrate.NewMigrator(t.Context(), conn, "schema_version"))(t)
-	checktest.NoError(t, m.LoadMigrations(migrations.Files))
-	for _, one := range m.Migrations {
-		if edit != nil {
-			one.UpSQL = edit(one.Name, one.UpSQL)
-		}
-	}
-	checktest.NoError(t, m.MigrateTo(t.Context(), int32(version)))
-	return url
-}
-
 const history = `select version::text, name || ' ' || checksum from applied_migrations`
-
-func TestMigrateBeforeHistory(t *testing.T) {
-	t.Parallel()
-	url := baseline(t, db.BaselineVersion, nil)
-	got, err := db.Fingerprint(t.Context(), dbtest.Connect(t, url))
-	if err != nil || got != db.BaselineFingerprint {
-		t.Errorf("got fingerprint %q, %v, want %q", got, err, db.BaselineFingerprint)
-	}
-	if err := db.Migrate(t.Context(), url, dbtest.Log(t)); err != nil {
-		t.Fatalf("migrate: %v", err)
-	}
-	fresh := dbtest.Lines(t, dbtest.URL(t), history)
-	if got, want := fmt.Sprint(dbtest.Lines(t, url, history)), fmt.Sprint(fresh); got != want {
-		t.Errorf("got %s\nwant what a fresh database has, %s", got, want)
-	}
-	if err := db.Migrate(t.Context(), url, dbtest.Log(t)); err != nil {
-		t.Errorf("again: %v", err)
-	}
-}
-
-// part returns a function that removes a statement from a file: from the text begin to the next
-// semicolon.
-func part(file, begin string) func(name, sql string) string {
-	return func(name, sql string) string {
-		before, after, found := strings.Cut(sql, begin)
-		if name != file || !found {
-			return sql
-		}
-		_, after, _ = strings.Cut(after, ";")
-		return before + after
-	}
-}
-
-// TestMigrateEditedHistory migrates databases of commits from before a migration was edited, and
-// others that no release made.
-func TestMigrateEditedHistory(t *testing.T) {
-	t.Parallel()
-	travellers := part("008_api.sql", "create table bucket_travellers")
-	for _, test := range []struct {
-		name    string
-		version int
-		edit    func(name, sql string) string
-		change  string
-		code    string
-	}{
-		{name: "before bucket_travellers", version: db.BaselineVersion, edit: travellers,
-			code: "database_before_release"},
-		{name: "before bucket_versions_version", version: db.BaselineVersion, code: "database_before_release",
-			edit: func(name, sql string) string {
-				return part("008_api.sql", "create index bucket_versions_version")(name, travellers(name, sql))
-			}},
-		{name: "before followed", version: 9, code: "database_before_release"},
-		{name: "a column by hand", version: db.BaselineVersion, change: "alter table bugs add column note text",
-			code: "database_before_release"},
-		{name: "a trigger less", version: db.BaselineVersion, change: "drop trigger note_change on bugs",
-			code: "database_before_release"},
-		{name: "a function changed", version: db.BaselineVersion, code: "database_before_release",
-			change: "create or replace function note_change() returns trigger language plpgsql as 'begin return null; end'"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			url := baseline(t, test.version, test.edit)
-			if test.change != "" {
-				dbtest.Exec(t, url, test.change)
-			}
-			before := tables(t, url)
-			for range 2 { // the second attempt is refused as well
-				err := db.Migrate(t.Context(), url, dbtest.Log(t))
-				if crash.KindOf(err) != crash.Conflict || codeOf(err) != test.code {
-					t.Errorf("got %v, want a conflict with code %s", err, test.code)
-				}
-			}
-			if after := strings.ReplaceAll(tables(t, url), historyColumns, ""); after != before {
-				t.Errorf("got tables %s\nwant them as they were, %s", after, before)
-			}
-		})
-	}
-}
-
-const historyColumns = "applied_migrations.version applied_migrations.name applied_migrations.checksum " +
-	"applied_migrations.applied "
 
 func TestMigrateDifferentHistory(t *testing.T) {
 	t.Parallel()
@@ -124,7 +26,7 @@ func TestMigrateDifferentHistory(t *testing.T) {
 		{"an edited migration", `update applied_migrations set checksum = 'beef' where version = 8`, "database_differs",
 			"its migration 8 is 008_api.sql (sha256 beef…)"},
 		{"a record less", `delete from applied_migrations where version = 3`, "database_differs", "records of"},
-		{"no records", `delete from applied_migrations`, "database_before_release", "cannot be upgraded"},
+		{"no records", `delete from applied_migrations`, "database_differs", "records of"},
 		{"changed by tern", `update schema_version set version = version - 1`, "database_differs", "records of"},
 		{"newer", `update schema_version set version = 999`, "database_newer", "migrated by a newer mishap (schema 999"},
 	} {

@@ -192,14 +192,5 @@ func (s *Store) SetRoundTimeout(d time.Duration) {
 // SetAnswerDelay sets how long the answer for a stored report waits until the report is counted.
 func (s *Store) SetAnswerDelay(d time.Duration) { s.answerDelay = d }
 
-// Names of migrations.
-const (
-	BaselineVersion     = baselineVersion
-	BaselineFingerprint = baselineFingerprint
-)
-
-// Functions of migrations.
-var (
-	Fingerprint  = schemaFingerprint
-	MigrateFiles = migrateFiles
-)
+// MigrateFiles applies migrations other than those of this program.
+var MigrateFiles = migrateFiles

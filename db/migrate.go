@@ -277,7 +277,7 @@ func compareMigrations(ctx context.Context, pool *pgxpool.Pool) (own, applied []
 	}
 	applied, err = readHistory(ctx, pool)
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == undefinedTable {
-		err = nil // an empty database, or one older than 0.1.0
+		err = nil // an empty database
 	}
 	if err != nil {
 		return nil, nil, err

@@ -74,7 +74,6 @@ type pendingReport struct {
 	occurred     *time.Time // according to the report
 	systemKey    *int64     // identifies the machine
 	duplicateKey []byte
-	formerKey    []byte // key by which earlier versions may have stored the report
 
 	cause span.Cause // the request, if it is traced
 }
@@ -96,9 +95,6 @@ func newPendingReport(rec crash.Record, body []byte) *pendingReport {
 	}
 	if rec.DuplicateKey != (crash.ReportKey{}) {
 		p.duplicateKey = rec.DuplicateKey[:]
-	}
-	if rec.FormerKey != (crash.ReportKey{}) {
-		p.formerKey = rec.FormerKey[:]
 	}
 	if rec.Grouping.Signature != "" {
 		id := crash.BucketIDOf(rec.Grouping.Signature)
@@ -469,17 +465,13 @@ func reportID(p *pendingReport) [16]byte { return p.ID }
 // crash, and all reports without a duplicate key. It sets done.server.
 func freshReports(ctx context.Context, c *pgx.Conn, batch []*pendingReport, done *stored,
 	again bool) (fresh []*pendingReport, err error) {
-	var keys, former [][]byte
+	var keys [][]byte
 	var keyed [][16]byte
 	var systems []string
-	save := sqlSaveKeys
 	for _, p := range batch {
 		if p.duplicateKey != nil {
-			keys, keyed, former = append(keys, p.duplicateKey), append(keyed, p.ID), append(former, p.formerKey)
+			keys, keyed = append(keys, p.duplicateKey), append(keyed, p.ID)
 			systems = append(systems, string(p.System))
-		}
-		if p.formerKey != nil {
-			save = sqlSaveNewKeys
 		}
 	}
 	first, stored := map[crash.OopsID]bool{}, map[crash.OopsID]bool{}
@@ -495,7 +487,7 @@ func freshReports(ctx context.Context, c *pgx.Conn, batch []*pendingReport, done
 	b.Queue(sqlShareErasing, pgx.NamedArgs{"lock": eraseLock})
 	b.Queue(sqlServerID).QueryRow(func(row pgx.Row) error { return row.Scan(done.server.columns()...) })
 	if len(keys) > 0 {
-		b.Queue(save, pgx.NamedArgs{"keys": keys, "ids": keyed, "former": former, "systems": systems}).Query(collect(first))
+		b.Queue(sqlSaveKeys, pgx.NamedArgs{"keys": keys, "ids": keyed, "systems": systems}).Query(collect(first))
 	}
 	if again {
 		b.Queue(sqlStoredReports, pgx.NamedArgs{
@@ -524,9 +516,6 @@ func (v *saver) firsts(ctx context.Context, batch []*pendingReport, stored map[c
 		first[i] = p.ID
 		if !stored[p.ID] && p.duplicateKey != nil {
 			keys = append(keys, p.duplicateKey)
-			if p.formerKey != nil {
-				keys = append(keys, p.formerKey)
-			}
 		}
 	}
 	if len(keys) == 0 {
@@ -541,15 +530,8 @@ func (v *saver) firsts(ctx context.Context, batch []*pendingReport, stored map[c
 		return nil, err
 	}
 	for i, p := range batch {
-		if stored[p.ID] {
-			continue
-		}
-		if id, ok := byKey[p.DuplicateKey]; ok {
-			first[i] = id
-		} else if id, ok := byKey[p.FormerKey]; ok {
-			first[i] = id
-		} else if p.duplicateKey != nil {
-			first[i] = crash.OopsID{}
+		if !stored[p.ID] && p.duplicateKey != nil {
+			first[i] = byKey[p.DuplicateKey]
 		}
 	}
 	return first, nil
@@ -557,30 +539,18 @@ func (v *saver) firsts(ctx context.Context, batch []*pendingReport, stored map[c
 
 const (
 	// sqlSaveKeys stores the keys of a batch. It returns the reports that are the first of their
-	// crash, in the batch and in the database. It inserts keys in order, so that two writers cannot
-	// deadlock.
+	// crash, in the batch and in the database, unless they were erased or their machine is blocked. It
+	// inserts keys in order, so that two writers cannot deadlock.
 	sqlSaveKeys = `
 		insert into report_keys (key, report_id)
 		select distinct on (key) key, id
-		from unnest(@keys::bytea[], @ids::uuid[], @former::bytea[], @systems::text[]) as t (key, id, former, system)
-		where ` + notErased + ` order by key, id
-		on conflict do nothing
-		returning report_id`
-	// sqlSaveNewKeys does the same, but skips reports that are stored under their former key.
-	sqlSaveNewKeys = `
-		insert into report_keys (key, report_id)
-		select distinct on (key) key, id
-		from unnest(@keys::bytea[], @ids::uuid[], @former::bytea[], @systems::text[]) as t (key, id, former, system)
-		where not exists (select from report_keys as k where k.key = t.former) and ` + notErased + `
+		from unnest(@keys::bytea[], @ids::uuid[], @systems::text[]) as t (key, id, system)
+		where not exists (
+				select from erased_reports as e where e.digest = sha256((select key from erasure_key) || t.key)
+			) and not exists (select from erasures as e where e.blocked and e.digest = system_digest(t.system))
 		order by key, id
 		on conflict do nothing
 		returning report_id`
-	// notErased is the condition that a report t was not erased, and that its machine is not blocked.
-	notErased = `
-		not exists (
-			select from erased_reports as e
-			where e.digest in (sha256((select key from erasure_key) || t.key), sha256((select key from erasure_key) || t.former))
-		) and not exists (select from erasures as e where e.blocked and e.digest = system_digest(t.system))`
 	// sqlStoredReports selects the reports of a batch that are stored already.
 	sqlStoredReports = `
 		select r.id from unnest(@received::timestamptz[], @ids::uuid[]) as t (received, id)

@@ -92,38 +92,6 @@ func TestSaveReportRepetition(t *testing.T) {
 	checkCounts(t, url)
 }
 
-// TestSaveReportFormerKey checks that reports are recognised by the keys of earlier versions.
-func TestSaveReportFormerKey(t *testing.T) {
-	t.Parallel()
-	s := dbtest.New(t)
-	tabs := crash.Fields{"ProcStatus": "Name:\tcat\nPid:\t7"}
-	stored, again := record(t, today, "machine", tabs), record(t, today, "machine", tabs)
-	if stored.FormerKey == (crash.ReportKey{}) {
-		t.Fatal("got no former key, want one: the text has tabs")
-	}
-	stored.DuplicateKey, stored.FormerKey = stored.FormerKey, crash.ReportKey{}
-	other := record(t, today, "machine 2", tabs)
-	first := save(t, s, stored)
-	var wg sync.WaitGroup
-	for range 3 { // another report with a former key is in the same batch
-		wg.Go(func() {
-			resent := again
-			resent.ID = crash.NewOopsID(today)
-			if id, known, err := s.SaveReport(t.Context(), resent); err != nil || !known || id != first {
-				t.Errorf("got %v, known %v, %v; want %v, known", id, known, err, first)
-			}
-		})
-	}
-	if id := save(t, s, other); id != other.ID {
-		t.Errorf("another machine: got %v, want it stored as %v", id, other.ID)
-	}
-	wg.Wait()
-	sent := record(t, today, "machine 2", crash.Fields{"ProcStatus": "Name:?cat\nPid:?7"})
-	if id, known, err := s.SaveReport(t.Context(), sent); err != nil || !known || id != other.ID {
-		t.Errorf("sent by whoopsie after an import: got %v, known %v, %v; want %v", id, known, err, other.ID)
-	}
-}
-
 // TestSaveReportSameID stores a report twice that can be recognised only by its id.
 func TestSaveReportSameID(t *testing.T) {
 	t.Parallel()

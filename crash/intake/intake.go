@@ -104,7 +104,7 @@ func (in *Intake) Examine(report crash.Report) (crash.Record, error) {
 	rec.Title = grouping.TitleOf(report.Fields, rec.Grouping)
 	rec.Complete = grouping.HasEvidence(report.Fields, rec.Grouping)
 	rec.Quality = grouping.Quality(report.Fields, rec.Complete)
-	rec.DuplicateKey, rec.FormerKey = crash.DuplicateKey(report.System, sent)
+	rec.DuplicateKey = crash.DuplicateKey(report.System, sent)
 	rec.Fields = trim(report.Fields)
 	return rec, nil
 }
