@@ -254,6 +254,19 @@ func (id BucketID) after(prefix string) string {
 	return string(hex.AppendEncode(append(make([]byte, 0, 64), prefix...), id[:]))
 }
 
+// ScanBytes reads an id from the database. No bytes are the zero id.
+func (id *BucketID) ScanBytes(b []byte) error {
+	if len(b) != 0 && len(b) != len(id) {
+		return fmt.Errorf("got %d bytes, want %d", len(b), len(id))
+	}
+	*id = BucketID{}
+	copy(id[:], b)
+	return nil
+}
+
+// BytesValue returns the id for the database.
+func (id BucketID) BytesValue() ([]byte, error) { return id[:], nil }
+
 // Path returns the permanent address of the bucket, relative to the base address.
 func (id BucketID) Path() string { return id.after("/problem/") }
 

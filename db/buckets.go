@@ -104,7 +104,7 @@ func ScanBucket(row pgx.CollectableRow) (crash.Bucket, error) {
 func ScanBucketAnd(row pgx.CollectableRow, b *crash.Bucket, more ...any) error {
 	var bug BugScan
 	columns := []any{
-		ScanTo(b.ID[:]), &b.Signature, &b.Rule, &b.Provisional, &b.ProblemType, &b.Title, &b.Name, &b.Executable, &b.Package,
+		&b.ID, &b.Signature, &b.Rule, &b.Provisional, &b.ProblemType, &b.Title, &b.Name, &b.Executable, &b.Package,
 		&b.SourcePackage,
 		&b.Members, &b.Reports, &b.Systems,
 		OrZero(&b.FirstSeen), &b.FirstSeenVersion, &b.FirstSeenRelease, OrZero(&b.LastSeen), &b.LastSeenVersion,
@@ -140,16 +140,15 @@ func (s *Store) BucketVersions(ctx context.Context, id crash.BucketID) ([]crash.
 	if err != nil {
 		return nil, fmt.Errorf("versions of bucket %s: %w", id, Classify(err))
 	}
-	for from := 0; from < len(counts); {
-		to := from + 1
-		for to < len(counts) && counts[to].Version == counts[from].Version {
-			to++
+	rank := map[string]int{}
+	for i, c := range counts {
+		if _, ok := rank[c.Version]; !ok {
+			rank[c.Version] = i
 		}
-		slices.SortStableFunc(counts[from:to], func(a, b crash.VersionCount) int {
-			return CompareReleases(a.Release, b.Release)
-		})
-		from = to
 	}
+	slices.SortFunc(counts, func(a, b crash.VersionCount) int {
+		return cmp.Or(rank[a.Version]-rank[b.Version], a.Release.Compare(b.Release))
+	})
 	return counts, nil
 }
 
@@ -168,10 +167,7 @@ func (s *Store) BucketDays(ctx context.Context, id crash.BucketID, since, until 
 		return nil, fmt.Errorf("days of bucket %s: %w", id, Classify(err))
 	}
 	slices.SortStableFunc(counts, func(a, b crash.DayCount) int {
-		if c := a.Day.Compare(b.Day); c != 0 {
-			return c
-		}
-		return CompareReleases(a.Release, b.Release)
+		return cmp.Or(a.Day.Compare(b.Day), a.Release.Compare(b.Release))
 	})
 	return counts, nil
 }
@@ -253,7 +249,7 @@ type askedReport struct {
 }
 
 func scanAsked(row pgx.CollectableRow) (r askedReport, err error) {
-	err = row.Scan((*[16]byte)(&r.id), ScanTo(r.bucket[:]), &r.summary.Executable, &r.summary.Package, &r.summary.Version,
+	err = row.Scan((*[16]byte)(&r.id), &r.bucket, &r.summary.Executable, &r.summary.Package, &r.summary.Version,
 		&r.summary.Release, &r.summary.Architecture)
 	return r, err
 }
@@ -276,7 +272,7 @@ func (p *placer) rulesOf(ctx context.Context, bucket crash.BucketID) ([]splitRul
 	rules, err := List(ctx, p.tx, sqlSplitsOf, pgx.NamedArgs{"buckets": [][]byte{bucket[:]}},
 		func(row pgx.CollectableRow) (r splitRule, err error) {
 			var source crash.BucketID
-			err = row.Scan(ScanTo(source[:]), ScanTo(r.to[:]), &r.condition)
+			err = row.Scan(&source, &r.to, &r.condition)
 			return r, err
 		})
 	p.rules[bucket] = rules
@@ -446,7 +442,7 @@ func scanReportAnd(row pgx.CollectableRow, r *crash.ReportRow, more ...any) erro
 	return row.Scan(append([]any{
 		(*[16]byte)(&r.ID), &r.ProblemType, &r.Title, &r.Executable, &r.Package, &r.Version, &r.SourcePackage, &r.Release,
 		&r.Architecture, &r.PackageArchitecture, &r.AddressSignature, &r.Proposed, &r.Complete, &r.System,
-		OrZero(&r.Occurred), ScanIDOrNil(&r.Bucket), &r.Unbucketed,
+		OrZero(&r.Occurred), &r.Bucket, &r.Unbucketed,
 	}, more...)...)
 }
 
@@ -520,11 +516,6 @@ func (s *Store) ReportSystem(ctx context.Context, id crash.OopsID) (crash.System
 // selects the partition.
 func ReportArgs(id crash.OopsID) pgx.NamedArgs {
 	return pgx.NamedArgs{"id": [16]byte(id), "received": id.Received()}
-}
-
-// CompareReleases compares releases by their keys, then by their names.
-func CompareReleases(a, b crash.Release) int {
-	return cmp.Or(cmp.Compare(a.Key(), b.Key()), cmp.Compare(a, b))
 }
 
 // EndOfTime is later than every stored time.

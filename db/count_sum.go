@@ -423,7 +423,7 @@ func (c *roundSum) countMachines(ctx context.Context, tx pgx.Tx) (buckets map[cr
 	var release, version *string
 	var n int64
 	err = Each(ctx, tx, sqlCountMachines, c.systemArgs(keysOf(c.systems)),
-		[]any{ScanTo(bucket[:]), &release, &version, &n}, func() {
+		[]any{&bucket, &release, &version, &n}, func() {
 			if release == nil {
 				buckets[bucket] += n
 			} else {
@@ -474,7 +474,7 @@ func (c *roundSum) bucketArgs(round int64, newToBucket map[crash.BucketID]int64)
 	text := func(value func(*bucketSum) string) []string { return column(rows, value) }
 	return pgx.NamedArgs{
 		"round":               round,
-		"id":                  IDBytes(ids),
+		"id":                  ids,
 		"problem_type":        text(func(s *bucketSum) string { return s.newest.ProblemType }),
 		"title":               text(func(s *bucketSum) string { return s.newest.Title }),
 		"executable":          text(func(s *bucketSum) string { return s.newest.Executable }),
@@ -574,14 +574,8 @@ func (c *roundSum) countActive(ctx context.Context, tx pgx.Tx, write *pgx.Batch)
 		return nil, nil
 	}
 	machines := keysOf(c.active)
-	stored := map[machine][]daySpan{}
-	var row spanRow
-	if err := Each(ctx, tx, sqlSpans, pgx.NamedArgs{
-		"release": column(machines, func(m machine) string { return m.release }),
-		"system":  column(machines, func(m machine) int64 { return m.system }),
-	}, []any{&row.release, &row.system, &row.from, &row.until}, func() {
-		stored[row.machine] = append(stored[row.machine], daySpan{row.from.UTC(), row.until.UTC()})
-	}); err != nil {
+	stored, err := readSpans(ctx, tx, machines)
+	if err != nil {
 		return nil, err
 	}
 	changes := newSpanChanges()
@@ -594,6 +588,19 @@ func (c *roundSum) countActive(ctx context.Context, tx pgx.Tx, write *pgx.Batch)
 	}
 	changes.queue(write)
 	return last, nil
+}
+
+// readSpans reads the spans of machines, sorted.
+func readSpans(ctx context.Context, tx pgx.Tx, machines []machine) (map[machine][]daySpan, error) {
+	stored := map[machine][]daySpan{}
+	var row spanRow
+	err := Each(ctx, tx, sqlSpans, pgx.NamedArgs{
+		"release": column(machines, func(m machine) string { return m.release }),
+		"system":  column(machines, func(m machine) int64 { return m.system }),
+	}, []any{&row.release, &row.system, &row.from, &row.until}, func() {
+		stored[row.machine] = append(stored[row.machine], daySpan{row.from.UTC(), row.until.UTC()})
+	})
+	return stored, err
 }
 
 // spanChanges holds changes of release_systems, and those of release_active that follow.

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/time/rate"
 
@@ -287,10 +286,7 @@ func (c *counter) round(ctx context.Context, which workChoice, causes ...span.Ca
 
 // timedOut reports whether the database took too long.
 func timedOut(err error) bool {
-	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return pg.Code == queryCanceled
-	}
-	return errors.Is(err, context.DeadlineExceeded)
+	return pgCode(err) == queryCanceled || errors.Is(err, context.DeadlineExceeded)
 }
 
 const sqlAnyUncounted = `select exists (select from uncounted where stored <= clock_timestamp() - @age::interval)`
@@ -491,7 +487,7 @@ func (s *Store) readReports(ctx context.Context, tx pgx.Tx, ids [][16]byte) ([]s
 func scanStored(row pgx.CollectableRow) (r storedReport, err error) {
 	var occurred time.Time
 	err = row.Scan((*[16]byte)(&r.id), &r.counted, &r.day, &r.received, OrZero(&occurred), &r.system,
-		ScanIDOrNil(&r.bucket), &r.rule,
+		&r.bucket, &r.rule,
 		&r.ProblemType, &r.Title, &r.Executable, &r.Package, &r.Version, &r.SourcePackage, &r.Release, &r.Architecture,
 		&r.PackageArchitecture, &r.Proposed, &r.AddressSignature)
 	r.day = r.day.UTC()

@@ -86,12 +86,10 @@ const (
 )
 
 func scanDecision(row pgx.CollectableRow) (d crash.Decision, err error) {
-	var other []byte
 	err = row.Scan(
-		&d.ID, &d.Kind, &d.Cause, ScanTo(d.Bucket[:]), &other, &d.BucketLabel, &d.OtherLabel,
+		&d.ID, &d.Kind, &d.Cause, &d.Bucket, &d.Other, &d.BucketLabel, &d.OtherLabel,
 		&d.Before, &d.After, &d.Condition, &d.Person, &d.Reason, &d.At, &d.UndoneBy, OrZero(&d.UndoneAt),
 		&d.LookedAt, &d.Moved, &d.Finished)
-	copy(d.Other[:], other)
 	return d, err
 }
 
@@ -162,7 +160,7 @@ const sqlSignature = `select signature, head from buckets where id = @id`
 // there is no such bucket.
 func (s *Decisions) Signature(ctx context.Context, id crash.BucketID) (signature string, head crash.BucketID,
 	err error) {
-	err = s.Pool.QueryRow(ctx, sqlSignature, pgx.NamedArgs{"id": id[:]}).Scan(&signature, ScanTo(head[:]))
+	err = s.Pool.QueryRow(ctx, sqlSignature, pgx.NamedArgs{"id": id[:]}).Scan(&signature, &head)
 	return signature, head, WrapOr(err, crash.ErrUnknownBucket, "signature of %s", id)
 }
 
@@ -386,8 +384,8 @@ func (s *Store) insertNames(
 	for i, id := range ids {
 		buckets[i], inserted[id] = names[id], true
 	}
-	_, err = tx.Exec(ctx, sqlInsertNames, pgx.NamedArgs{"ids": IDBytes(ids),
-		"buckets": IDBytes(buckets)})
+	_, err = tx.Exec(ctx, sqlInsertNames, pgx.NamedArgs{"ids": ids,
+		"buckets": buckets})
 	return inserted, Wrap(err, "store names")
 }
 
@@ -493,7 +491,7 @@ func (d *deciding) saveNames(ctx context.Context, id crash.OopsID, found crash.F
 	r.id, r.stale = id, true
 	args := ReportArgs(id)
 	var body []byte
-	err = d.QueryRow(ctx, sqlReportToName, args).Scan(ScanIDOrNil(&r.from), &r.counted, &r.summary.Executable,
+	err = d.QueryRow(ctx, sqlReportToName, args).Scan(&r.from, &r.counted, &r.summary.Executable,
 		&r.summary.Package, &r.summary.Version, &r.summary.Release, &r.summary.Architecture, &r.address, &body)
 	if err != nil {
 		return r, NoRows(err, errUnknownReport)

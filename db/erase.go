@@ -244,7 +244,7 @@ func (d *deciding) eraseChunk(ctx context.Context, e crash.Erasure, c erasedChun
 		return err
 	}
 	if _, err := d.Exec(ctx, sqlErasureProgress, pgx.NamedArgs{"erasure": e.ID, "receipt": *counts,
-		"buckets": IDBytes(touched)}); err != nil {
+		"buckets": touched}); err != nil {
 		return err
 	}
 	if _, err := d.Exec(ctx, sqlLockErasing, pgx.NamedArgs{"lock": eraseLock}); err != nil {
@@ -282,7 +282,7 @@ func (d *deciding) uncount(ctx context.Context, system int64, reports []storedRe
 		return nil, fmt.Errorf("active machines: %w", err)
 	}
 	touched := slices.SortedFunc(slices.Values(keysOf(arrivals)), compareIDs)
-	args := pgx.NamedArgs{"buckets": IDBytes(touched), "ids": IDBytes(touched), "round": d.round,
+	args := pgx.NamedArgs{"buckets": touched, "ids": touched, "round": d.round,
 		"at": column(touched, func(id crash.BucketID) time.Time { return arrivals[id] })}
 	if err := Exec(ctx, d, args, sqlDescribeAgain, sqlArrivedLater); err != nil {
 		return nil, fmt.Errorf("describe problems again: %w", err)
@@ -326,17 +326,14 @@ func (d *deciding) shortenSpans(ctx context.Context, system int64, releases []st
 	}); err != nil {
 		return err
 	}
-	args["system"] = slices.Repeat([]int64{system}, len(releases))
-	stored := map[string][]daySpan{}
-	var row spanRow
-	if err := Each(ctx, d, sqlSpans, args, []any{&row.release, &row.system, &row.from, &row.until}, func() {
-		stored[row.release] = append(stored[row.release], daySpan{row.from.UTC(), row.until.UTC()})
-	}); err != nil {
+	machines := column(releases, func(r string) machine { return machine{r, system} })
+	stored, err := readSpans(ctx, d, machines)
+	if err != nil {
 		return err
 	}
 	changes := newSpanChanges()
-	for _, r := range releases {
-		changes.add(machine{r, system}, stored[r], mergeDays(nil, days[r]))
+	for _, m := range machines {
+		changes.add(m, stored[m], mergeDays(nil, days[m.release]))
 	}
 	var write pgx.Batch
 	changes.queue(&write)
@@ -447,7 +444,7 @@ func (d *deciding) forgetMachine(ctx context.Context, system int64) (anonymous i
 	change := newCountChange()
 	var c cell
 	var n int64
-	if err := Each(ctx, d, sqlSurplusOfMachine, args, []any{ScanTo(c.bucket[:]), &c.release, &c.version, &n}, func() {
+	if err := Each(ctx, d, sqlSurplusOfMachine, args, []any{&c.bucket, &c.release, &c.version, &n}, func() {
 		change.buckets[c.bucket], change.versions[c], change.systems[systemCell{c, system}] = 0, 0, -n
 		anonymous += n
 	}); err != nil {

@@ -238,7 +238,7 @@ func (s *Store) applyNewer(ctx context.Context, last *loadedIndex) error {
 	if err != nil {
 		return err
 	}
-	shrunk, err := List(ctx, s.Pool, sqlIndexShrunk, args, ScanID)
+	shrunk, err := List(ctx, s.Pool, sqlIndexShrunk, args, pgx.RowTo[crash.BucketID])
 	if err != nil {
 		return err
 	}
@@ -248,7 +248,7 @@ func (s *Store) applyNewer(ctx context.Context, last *loadedIndex) error {
 		return err
 	}
 	if len(shrunk) > 0 {
-		args["ids"] = IDBytes(shrunk)
+		args["ids"] = shrunk
 		if err := s.indexCells(ctx, sqlIndexCellsOf, args, keep); err != nil {
 			return err
 		}
@@ -281,7 +281,7 @@ type indexBucket struct {
 
 func (s *Store) indexBuckets(ctx context.Context, args pgx.NamedArgs) ([]indexBucket, error) {
 	buckets, err := List(ctx, s.Pool, sqlIndexBuckets, args, func(row pgx.CollectableRow) (b indexBucket, err error) {
-		err = row.Scan(ScanTo(b.ID[:]), ScanTo(b.Head[:]), &b.Signature, &b.Rule, &b.Provisional, &b.Type, &b.Title, &b.Name,
+		err = row.Scan(&b.ID, &b.Head, &b.Signature, &b.Rule, &b.Provisional, &b.Type, &b.Title, &b.Name,
 			&b.Executable, &b.Package, &b.Source, &b.Reports, &b.Systems)
 		return b, err
 	})
@@ -303,7 +303,7 @@ func (s *Store) indexSystems(ctx context.Context, args pgx.NamedArgs) (map[crash
 	systems := map[crash.BucketID]int64{}
 	var head crash.BucketID
 	var n int64
-	err := Each(ctx, s.Pool, sqlIndexSystems, args, []any{ScanTo(head[:]), &n}, func() { systems[head] = n })
+	err := Each(ctx, s.Pool, sqlIndexSystems, args, []any{&head, &n}, func() { systems[head] = n })
 	return systems, err
 }
 
@@ -312,7 +312,7 @@ func (s *Store) indexSeen(ctx context.Context, args pgx.NamedArgs) (map[crash.Bu
 	seen := map[crash.BucketID][]crash.SeenSpan{}
 	var id crash.BucketID
 	var span crash.SeenSpan
-	err := Each(ctx, s.Pool, sqlIndexSeen, args, []any{ScanTo(id[:]), &span.First.Release, &span.First.At,
+	err := Each(ctx, s.Pool, sqlIndexSeen, args, []any{&id, &span.First.Release, &span.First.At,
 		&span.First.Version, &span.Last.At, &span.Last.Version, &span.Versions.Lowest, &span.Versions.Highest}, func() {
 		span.Last.Release = span.First.Release
 		seen[id] = append(seen[id], span)
@@ -344,7 +344,7 @@ func (s *Store) indexCells(ctx context.Context, sql string, args pgx.NamedArgs, 
 	var c indexCell
 	var day time.Time
 	err := Each(ctx, s.Pool, sql, args, []any{
-		ScanTo(c.id[:]), &day, (*pgtype.DriverBytes)(&c.release), (*pgtype.DriverBytes)(&c.version),
+		&c.id, &day, (*pgtype.DriverBytes)(&c.release), (*pgtype.DriverBytes)(&c.version),
 		(*pgtype.DriverBytes)(&c.architecture),
 		(*pgtype.DriverBytes)(&c.packageArchitecture), &c.reports,
 	}, func() {
@@ -375,14 +375,12 @@ type statuses struct {
 // current reports whether the states of an index are recent enough: those of a revision or, if only
 // counts have changed since, at most maxAge old.
 func (st *statuses) current(b *index.Index, now revision, at time.Time, maxAge time.Duration) bool {
-	return st != nil && st.ix == b && st.day.Equal(utcDay(at)) && (st.revision == now ||
+	return st != nil && st.ix == b && st.day.Equal(crash.Midnight(at)) && (st.revision == now ||
 		st.revision.server == now.server && st.revision.changes == now.changes && time.Since(st.at) < maxAge)
 }
 
 // judgeChunk is how many states are set at a time. The index is locked for about 10 ms meanwhile.
 const judgeChunk = 5000
-
-func utcDay(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
 const sqlCountingBugs = `
 	select distinct on (h.head) h.head, ` + BugColumns + `
@@ -402,7 +400,7 @@ func (s *Store) IndexWithStates(ctx context.Context) (*index.Index, error) {
 	old := s.indexCache.states.Load()
 	switch {
 	case old.current(b, now, s.Now(), statesMaxAge):
-	case old != nil && old.ix == b && old.day.Equal(utcDay(s.Now()).AddDate(0, 0, -1)):
+	case old != nil && old.ix == b && old.day.Equal(crash.Midnight(s.Now()).AddDate(0, 0, -1)):
 		s.judgeInBackground(ctx, b, now)
 	default:
 		if err := s.judgeNow(ctx, b, now, statesMaxAge); err != nil {
@@ -458,7 +456,7 @@ func (s *Store) judge(ctx context.Context, b *index.Index, now revision, maxAge 
 		return nil
 	}
 	ctx = Everything(ctx)
-	next := &statuses{ix: b, revision: now, at: time.Now(), day: utcDay(s.Now())}
+	next := &statuses{ix: b, revision: now, at: time.Now(), day: crash.Midnight(s.Now())}
 	if err := s.readPublic(ctx, next); err != nil {
 		return err
 	}
@@ -490,21 +488,12 @@ func (s *Store) readPublic(ctx context.Context, st *statuses) (err error) {
 // countingBugs returns, for each problem with bugs, the one that its state depends on.
 func (s *Store) countingBugs(ctx context.Context) (map[crash.BucketID]crash.Bug, error) {
 	bugs := map[crash.BucketID]crash.Bug{}
-	rows, err := s.Pool.Query(ctx, sqlCountingBugs)
-	if err != nil {
-		return nil, fmt.Errorf("states of problems: %w", Classify(err))
-	}
 	var id crash.BucketID
 	var bug BugScan
-	for rows.Next() {
-		bug = BugScan{}
-		if err := rows.Scan(append([]any{ScanTo(id[:])}, bug.Columns()...)...); err != nil {
-			rows.Close()
-			return nil, fmt.Errorf("states of problems: %w", err)
-		}
+	err := Each(ctx, s.Pool, sqlCountingBugs, nil, append([]any{&id}, bug.Columns()...), func() {
 		bugs[id] = bug.Bug()
-	}
-	err = rows.Err()
+		bug = BugScan{}
+	})
 	return bugs, Wrap(err, "states of problems")
 }
 
@@ -647,7 +636,7 @@ const (
 
 // MarkTargets returns the scan targets for MarkColumns.
 func MarkTargets(t *crash.Mark) []any {
-	return []any{&t.ID, ScanTo(t.Bucket[:]), &t.Kind, &t.Until, &t.Fixes, &t.Person, &t.Reason, &t.At, &t.UndoneBy,
+	return []any{&t.ID, &t.Bucket, &t.Kind, &t.Until, &t.Fixes, &t.Person, &t.Reason, &t.At, &t.UndoneBy,
 		OrZero(&t.UndoneAt), OrZero(&t.EndedAt), &t.EndedWhy, &t.Merged, &t.Before, &t.Rule}
 }
 
@@ -679,7 +668,7 @@ func (s *Store) setTriage(ctx context.Context, b *index.Index, now revision) err
 	}
 	entries := map[crash.BucketID][]crash.Mark{}
 	marks, err := List(ctx, s.Pool, sqlStandingTriage, nil,
-		Into(func(m *crash.Mark) []any { return append(MarkTargets(m), ScanTo(m.Bucket[:])) }))
+		Into(func(m *crash.Mark) []any { return append(MarkTargets(m), &m.Bucket) }))
 	if err != nil {
 		return fmt.Errorf("manual status of problems: %w", err)
 	}
@@ -788,7 +777,7 @@ func (s *Store) people(ctx context.Context) (map[crash.BucketID]index.People, er
 	} {
 		var id crash.BucketID
 		var text string
-		if err := Each(ctx, s.Pool, read.sql, nil, []any{ScanTo(id[:]), &text}, func() {
+		if err := Each(ctx, s.Pool, read.sql, nil, []any{&id, &text}, func() {
 			p := all[id]
 			read.set(&p, text)
 			all[id] = p

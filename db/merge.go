@@ -79,7 +79,7 @@ func (s *Decisions) Merge(ctx context.Context, into crash.BucketID, from []crash
 func (d *deciding) heads(ctx context.Context, ids []crash.BucketID) (map[crash.BucketID]crash.BucketID, error) {
 	heads := map[crash.BucketID]crash.BucketID{}
 	var id, head crash.BucketID
-	if err := Each(ctx, d, sqlHeads, pgx.NamedArgs{"ids": IDBytes(ids)}, []any{ScanTo(id[:]), ScanTo(head[:])},
+	if err := Each(ctx, d, sqlHeads, pgx.NamedArgs{"ids": ids}, []any{&id, &head},
 		func() { heads[id] = head }); err != nil {
 		return nil, err
 	}
@@ -89,15 +89,6 @@ func (d *deciding) heads(ctx context.Context, ids []crash.BucketID) (map[crash.B
 		}
 	}
 	return heads, nil
-}
-
-// IDBytes returns ids as an argument of type bytea[].
-func IDBytes(ids []crash.BucketID) [][]byte {
-	out := make([][]byte, len(ids))
-	for i, id := range ids {
-		out[i] = id[:]
-	}
-	return out
 }
 
 // merge makes head the head of all buckets whose head is from. Mutes of from end.
@@ -176,7 +167,7 @@ func (s *Decisions) Rename(ctx context.Context, bucket crash.BucketID, name, per
 	err := s.decide(ctx, func(d *deciding) error {
 		var head crash.BucketID
 		var before string
-		if err := d.QueryRow(ctx, sqlHeadName, pgx.NamedArgs{"bucket": bucket[:]}).Scan(ScanTo(head[:]),
+		if err := d.QueryRow(ctx, sqlHeadName, pgx.NamedArgs{"bucket": bucket[:]}).Scan(&head,
 			&before); err != nil {
 			return err
 		}
@@ -251,7 +242,7 @@ type splitBucket struct {
 }
 
 func scanSplitBucket(row pgx.CollectableRow) (b splitBucket, err error) {
-	err = row.Scan(ScanTo(b.id[:]), &b.isHead, &b.grouping.Signature, &b.grouping.Rule, &b.grouping.Provisional,
+	err = row.Scan(&b.id, &b.isHead, &b.grouping.Signature, &b.grouping.Rule, &b.grouping.Provisional,
 		&b.summary.ProblemType, &b.summary.Title, &b.summary.Executable, &b.summary.Package, &b.summary.SourcePackage)
 	return b, err
 }
@@ -330,7 +321,7 @@ func (d *deciding) split(ctx context.Context, head splitBucket, c crash.Conditio
 	for i, m := range members {
 		sources[i] = m.id
 	}
-	if _, err := d.Exec(ctx, sqlInsertSource, pgx.NamedArgs{"buckets": IDBytes(sources), "id": id}); err != nil {
+	if _, err := d.Exec(ctx, sqlInsertSource, pgx.NamedArgs{"buckets": sources, "id": id}); err != nil {
 		return 0, err
 	}
 	return id, d.store.Audit(ctx, d, AuditEvent{
@@ -429,7 +420,7 @@ type splitReport struct {
 }
 
 func scanSplit(row pgx.CollectableRow) (r splitReport, err error) {
-	err = row.Scan((*[16]byte)(&r.id), ScanTo(r.bucket[:]), &r.summary.Executable, &r.summary.Package, &r.summary.Version,
+	err = row.Scan((*[16]byte)(&r.id), &r.bucket, &r.summary.Executable, &r.summary.Package, &r.summary.Version,
 		&r.summary.Release, &r.summary.Architecture, &r.rule)
 	return r, err
 }
@@ -453,7 +444,7 @@ func (s *Decisions) StepSplit(ctx context.Context, id int64) (finished bool, err
 }
 
 func (d *deciding) stepSplit(ctx context.Context, decision crash.Decision) (finished bool, err error) {
-	sources, err := List(ctx, d, sqlSourcesOf, pgx.NamedArgs{"id": decision.ID}, ScanID)
+	sources, err := List(ctx, d, sqlSourcesOf, pgx.NamedArgs{"id": decision.ID}, pgx.RowTo[crash.BucketID])
 	if err != nil {
 		return false, err
 	}
@@ -498,7 +489,7 @@ func (d *deciding) stepSplit(ctx context.Context, decision crash.Decision) (fini
 // reportsToSplit reads the next reports that a split may move.
 func (d *deciding) reportsToSplit(ctx context.Context, decision crash.Decision,
 	sources []crash.BucketID) (reports []splitReport, last bool, err error) {
-	args := pgx.NamedArgs{"buckets": IDBytes(sources)}
+	args := pgx.NamedArgs{"buckets": sources}
 	sql, limit := sqlReportsToSplit, splitBatch
 	switch chosen := decision.Condition.Reports; {
 	case !decision.Stands():
@@ -558,7 +549,7 @@ func (d *deciding) endUnsplit(ctx context.Context, decision crash.Decision) erro
 	var empty bool
 	var head crash.BucketID
 	args := pgx.NamedArgs{"other": decision.Other[:], "bucket": decision.Bucket[:]}
-	if err := d.QueryRow(ctx, sqlIsEmpty, args).Scan(&empty, ScanTo(head[:])); err != nil {
+	if err := d.QueryRow(ctx, sqlIsEmpty, args).Scan(&empty, &head); err != nil {
 		return err
 	}
 	if !empty || head == decision.Other {
@@ -585,7 +576,7 @@ const sqlTogether = `
 
 // Together returns how many reports and distinct machines some problems have in total.
 func (s *Decisions) Together(ctx context.Context, ids []crash.BucketID) (reports, machines int64, err error) {
-	err = s.Pool.QueryRow(ctx, sqlTogether, pgx.NamedArgs{"ids": IDBytes(ids)}).Scan(&reports, &machines)
+	err = s.Pool.QueryRow(ctx, sqlTogether, pgx.NamedArgs{"ids": ids}).Scan(&reports, &machines)
 	return reports, machines, Wrap(err, "count problems together")
 }
 
@@ -618,11 +609,11 @@ func (s *Decisions) PreviewSplit(ctx context.Context, bucket crash.BucketID, c c
 		limit = previewBodies
 	}
 	err = s.InTx(ctx, func(tx pgx.Tx) error {
-		buckets, err := List(ctx, tx, sqlMembers, pgx.NamedArgs{"bucket": bucket[:]}, ScanID)
+		buckets, err := List(ctx, tx, sqlMembers, pgx.NamedArgs{"bucket": bucket[:]}, pgx.RowTo[crash.BucketID])
 		if err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, sqlPreviewReports, pgx.NamedArgs{"buckets": IDBytes(buckets), "limit": limit + 1,
+		rows, err := tx.Query(ctx, sqlPreviewReports, pgx.NamedArgs{"buckets": buckets, "limit": limit + 1,
 			"bodies": c.NeedsFields()})
 		if err != nil {
 			return err

@@ -204,11 +204,7 @@ func migrateOwn(ctx context.Context, conn *pgx.Conn, log *slog.Logger, files fs.
 
 // migrateQueue creates or updates the tables of the job queue, which has its own migrations.
 func migrateQueue(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) error {
-	m, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		return fmt.Errorf("migrate job queue: %w", err)
-	}
-	at, newest, err := queueVersions(ctx, pool)
+	m, at, newest, err := queueVersions(ctx, pool)
 	if err != nil {
 		return fmt.Errorf("migrate job queue: %w", err)
 	}
@@ -225,21 +221,23 @@ func migrateQueue(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) err
 	return nil
 }
 
-// queueVersions returns the schema version of the job queue in the database, or 0 if it has none,
-// and the newest one that this program knows.
-func queueVersions(ctx context.Context, pool *pgxpool.Pool) (at, newest int, err error) {
-	m, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
+// queueVersions returns what migrates the job queue, the version of its schema in the database, or 0 if
+// it has none, and the newest one that this program knows.
+func queueVersions(ctx context.Context, pool *pgxpool.Pool) (
+	m *rivermigrate.Migrator[pgx.Tx], at, newest int, err error,
+) {
+	m, err = rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
-		return 0, 0, err
+		return nil, 0, 0, err
 	}
 	all := m.AllVersions()
 	newest = all[len(all)-1].Version
 	var created bool
 	if err := pool.QueryRow(ctx, sqlHasRiver).Scan(&created); err != nil || !created {
-		return 0, newest, err
+		return m, 0, newest, err
 	}
 	err = pool.QueryRow(ctx, sqlRiverAt).Scan(&at)
-	return at, newest, err
+	return m, at, newest, err
 }
 
 func errNewer(at, known int) error {
@@ -276,7 +274,7 @@ func compareMigrations(ctx context.Context, pool *pgxpool.Pool) (own, applied []
 		return nil, nil, err
 	}
 	applied, err = readHistory(ctx, pool)
-	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == undefinedTable {
+	if pgCode(err) == undefinedTable {
 		err = nil // an empty database
 	}
 	if err != nil {
@@ -334,7 +332,7 @@ func inspect(ctx context.Context, pool *pgxpool.Pool) (i Inspection, err error) 
 	if err != nil {
 		return i, err
 	}
-	at, newest, err := queueVersions(ctx, pool)
+	_, at, newest, err := queueVersions(ctx, pool)
 	i.Queue = at >= newest
 	return i, err
 }

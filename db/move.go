@@ -117,7 +117,7 @@ func (d *deciding) applySystems(ctx context.Context, c *countChange) (map[crash.
 	for _, sign := range []int64{-1, 1} {
 		in := map[systemCell]bool{}
 		var at systemCell
-		if err := Each(ctx, d, sqlSystemsThere, args, []any{ScanTo(at.bucket[:]), &at.system, &at.release, &at.version},
+		if err := Each(ctx, d, sqlSystemsThere, args, []any{&at.bucket, &at.system, &at.release, &at.version},
 			func() {
 				cells[at.cell] += sign
 				if whole := (systemCell{cell{bucket: at.bucket}, at.system}); !in[whole] {
@@ -314,14 +314,14 @@ func sameBucket(a, b *crash.BucketID) bool {
 type reportRows struct {
 	ids              [][16]byte
 	received         []time.Time
-	buckets          [][]byte
+	buckets          []*crash.BucketID
 	rule, unbucketed []string
 }
 
 func (r *reportRows) add(id crash.OopsID, m move) {
 	r.ids = append(r.ids, id)
 	r.received = append(r.received, id.Received())
-	r.buckets = append(r.buckets, slices.Clone(BytesOrNil(m.to)))
+	r.buckets = append(r.buckets, m.to)
 	r.rule = append(r.rule, string(m.grouping.Rule))
 	r.unbucketed = append(r.unbucketed, m.grouping.Reason)
 }
@@ -573,7 +573,7 @@ func (d *deciding) seenRows(ctx context.Context, args pgx.NamedArgs) (map[bucket
 	rows := map[bucketRelease]*crash.SeenSpan{}
 	var key bucketRelease
 	var row crash.SeenSpan
-	err := Each(ctx, d, sqlSeenRows, args, []any{ScanTo(key.bucket[:]), &key.release, &row.First.At, &row.First.Version,
+	err := Each(ctx, d, sqlSeenRows, args, []any{&key.bucket, &key.release, &row.First.At, &row.First.Version,
 		&row.Last.At, &row.Last.Version}, func() { rows[key] = new(row) })
 	return rows, err
 }
@@ -587,7 +587,7 @@ func (d *deciding) addVersions(ctx context.Context, args pgx.NamedArgs, rows map
 	}
 	var key bucketRelease
 	var version string
-	if err := Each(ctx, d, sqlVersionsOfSeen, args, []any{ScanTo(key.bucket[:]), &key.release, &version}, func() {
+	if err := Each(ctx, d, sqlVersionsOfSeen, args, []any{&key.bucket, &key.release, &version}, func() {
 		counted[key] = true
 		rows[key].Versions.Add(version)
 	}); err != nil {

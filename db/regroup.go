@@ -33,9 +33,13 @@ const (
 )
 
 func scanRun(row pgx.CollectableRow) (r crash.RegroupRun, err error) {
-	err = row.Scan(&r.ID, &r.Rules, &r.Dry, &r.Person, &r.State, &r.Started, &r.Updated, &r.Estimate, &r.LookedAt,
-		&r.Moved, &r.Waiting)
+	err = row.Scan(runTargets(&r)...)
 	return r, err
+}
+
+func runTargets(r *crash.RegroupRun) []any {
+	return []any{&r.ID, &r.Rules, &r.Dry, &r.Person, &r.State, &r.Started, &r.Updated, &r.Estimate, &r.LookedAt,
+		&r.Moved, &r.Waiting}
 }
 
 var (
@@ -53,10 +57,8 @@ func (s *Decisions) StartRegroup(ctx context.Context, rules int, dry bool, perso
 		var err error
 		run, err = One(ctx, tx, sqlInsertRun, pgx.NamedArgs{"rules": rules, "dry": dry, "person": person, "at": s.Now()},
 			scanRun)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return errRegroupRunning
-		} else if err != nil {
-			return err
+		if err != nil {
+			return NoRows(err, errRegroupRunning)
 		}
 		if err := s.Audit(ctx, tx, AuditEvent{
 			Person: person, Action: "regroup.start", Subject: "reports",
@@ -76,10 +78,8 @@ func (s *Decisions) StopRegroup(ctx context.Context, id int64, person string) (c
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
 		var err error
 		run, err = One(ctx, tx, sqlStopRun, pgx.NamedArgs{"id": id, "at": s.Now()}, scanRun)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return errRunEnded
-		} else if err != nil {
-			return err
+		if err != nil {
+			return NoRows(err, errRunEnded)
 		}
 		return s.Audit(ctx, tx, AuditEvent{Person: person, Action: "regroup.stop", Subject: "reports",
 			Before: map[string]any{"run": id, "running": true}, After: map[string]any{"run": id, "running": false}})
@@ -120,10 +120,7 @@ const sqlRunMoves = `
 func (s *Decisions) RegroupMoves(ctx context.Context, run int64, limit int) ([]crash.RegroupMove, error) {
 	moves, err := List(ctx, s.Pool, sqlRunMoves, pgx.NamedArgs{"run": run, "limit": limit},
 		func(row pgx.CollectableRow) (m crash.RegroupMove, err error) {
-			var from, to []byte
-			err = row.Scan(&from, &to, &m.FromLabel, &m.ToLabel, &m.New, &m.Reports, &m.Left)
-			copy(m.From[:], from)
-			copy(m.To[:], to)
+			err = row.Scan(&m.From, &m.To, &m.FromLabel, &m.ToLabel, &m.New, &m.Reports, &m.Left)
 			return m, err
 		})
 	return moves, Wrap(err, "moves of run %d", run)
@@ -261,7 +258,7 @@ func (d *deciding) mergeEmptied(ctx context.Context, from, to crash.BucketID, ru
 	var empty bool
 	var name, headName string
 	var head crash.BucketID
-	if err := d.QueryRow(ctx, sqlIsEmptied, args).Scan(&empty, &name, ScanTo(head[:]), &headName); err != nil {
+	if err := d.QueryRow(ctx, sqlIsEmptied, args).Scan(&empty, &name, &head, &headName); err != nil {
 		return err
 	}
 	if !empty || head == from {
@@ -397,19 +394,10 @@ func (s *Decisions) stepRegroup(ctx context.Context, id int64, rules crash.Group
 
 func (s *Decisions) runAt(ctx context.Context, id int64, since *time.Time, from *crash.OopsID) (crash.RegroupRun,
 	error) {
-	runs, err := List(ctx, s.Pool, sqlRunCursor, pgx.NamedArgs{"id": id},
-		func(row pgx.CollectableRow) (r crash.RegroupRun, err error) {
-			err = row.Scan(&r.ID, &r.Rules, &r.Dry, &r.Person, &r.State, &r.Started, &r.Updated, &r.Estimate, &r.LookedAt,
-				&r.Moved, &r.Waiting, since, (*[16]byte)(from))
-			return r, err
-		})
-	if err == nil && len(runs) == 0 {
-		err = errUnknownRun
-	}
-	if err != nil {
-		return crash.RegroupRun{}, err
-	}
-	return runs[0], nil
+	run, err := One(ctx, s.Pool, sqlRunCursor, pgx.NamedArgs{"id": id}, Into(func(r *crash.RegroupRun) []any {
+		return append(runTargets(r), since, (*[16]byte)(from))
+	}))
+	return run, NoRows(err, errUnknownRun)
 }
 
 // readAndGroup reads the next reports and groups them by the new rules.
@@ -419,7 +407,7 @@ func (s *Decisions) readAndGroup(ctx context.Context, since time.Time, from cras
 		"received": since, "id": [16]byte(from), "rules": rules.Version, "limit": regroupBatch,
 	}, func(row pgx.CollectableRow) (r groupedReport, err error) {
 		var body []byte
-		err = row.Scan((*[16]byte)(&r.id), ScanIDOrNil(&r.from), &r.rule, &r.counted, &r.summary.Executable,
+		err = row.Scan((*[16]byte)(&r.id), &r.from, &r.rule, &r.counted, &r.summary.Executable,
 			&r.summary.Package, &r.summary.Version, &r.summary.Release, &r.summary.Architecture, &r.address, &r.stale, &body)
 		if err != nil || !r.stale {
 			return r, err
@@ -596,7 +584,7 @@ func (d *deciding) refreshBuckets(ctx context.Context, reports []groupedReport) 
 	var id [16]byte
 	var bucket *crash.BucketID
 	if err := Each(ctx, d, sqlCurrentBuckets, pgx.NamedArgs{"ids": at.ids, "received": at.received},
-		[]any{&id, ScanIDOrNil(&bucket)}, func() { now[id] = bucket }); err != nil {
+		[]any{&id, &bucket}, func() { now[id] = bucket }); err != nil {
 		return err
 	}
 	for i := range reports {
@@ -614,7 +602,7 @@ func (d *deciding) splitTargets(ctx context.Context, reports []groupedReport) (m
 		}
 	}
 	targets := map[crash.BucketID]bool{}
-	found, err := List(ctx, d, sqlSplitTargets, pgx.NamedArgs{"buckets": IDBytes(ids)}, ScanID)
+	found, err := List(ctx, d, sqlSplitTargets, pgx.NamedArgs{"buckets": ids}, pgx.RowTo[crash.BucketID])
 	for _, id := range found {
 		targets[id] = true
 	}

@@ -1,7 +1,6 @@
 package db
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -244,7 +243,7 @@ func CachedCounts[V any](ctx context.Context, s *Store, key any, read func(conte
 // embargoed are the buckets of all embargoed problems: pairs of a bucket and a source package. Only
 // people with the private right for each package of a bucket may see it.
 type embargoed struct {
-	Buckets [][]byte
+	Buckets []crash.BucketID
 	Sources []string
 }
 
@@ -335,8 +334,8 @@ func (r *Reader) Hidden() (hidden []crash.BucketID, known bool) {
 	}
 	sees := r.sees()
 	for i, id := range r.all.Buckets {
-		if !sees.Include(r.all.Sources[i]) && len(id) == len(crash.BucketID{}) {
-			hidden = append(hidden, crash.BucketID(id))
+		if !sees.Include(r.all.Sources[i]) {
+			hidden = append(hidden, id)
 		}
 	}
 	slices.SortFunc(hidden, compareIDs)
@@ -347,7 +346,7 @@ func (r *Reader) Hidden() (hidden []crash.BucketID, known bool) {
 // It is empty if nothing is hidden. The hidden problems must be known.
 func HiddenKey(ctx context.Context) string {
 	hidden, _ := ReaderOf(ctx).Hidden()
-	return string(bytes.Join(IDBytes(hidden), nil))
+	return literal(hidden)
 }
 
 const (

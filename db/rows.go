@@ -102,40 +102,10 @@ func Into[T any](of func(*T) []any) pgx.RowToFunc[T] {
 	}
 }
 
-// ScanID reads the id of a bucket.
-func ScanID(row pgx.CollectableRow) (id crash.BucketID, err error) {
-	err = row.Scan(ScanTo(id[:]))
-	return id, err
-}
-
 // scanIDs reads the ids of two buckets.
 func scanIDs(row pgx.CollectableRow) (ids [2]crash.BucketID, err error) {
-	err = row.Scan(ScanTo(ids[0][:]), ScanTo(ids[1][:]))
+	err = row.Scan(&ids[0], &ids[1])
 	return ids, err
-}
-
-// ScanIDOrNil returns a scan target that sets *id to the id of a bucket, or to nil for null.
-func ScanIDOrNil(id **crash.BucketID) *nullID { return &nullID{id} }
-
-type nullID struct{ to **crash.BucketID }
-
-// ScanBytes implements [pgtype.BytesScanner].
-func (n *nullID) ScanBytes(v []byte) error {
-	*n.to = nil
-	if v == nil {
-		return nil
-	}
-	id := new(crash.BucketID)
-	*n.to = id
-	return ScanTo(id[:]).ScanBytes(v)
-}
-
-// BytesOrNil returns the id of a bucket as an argument that is null for nil.
-func BytesOrNil(id *crash.BucketID) []byte {
-	if id == nil {
-		return nil
-	}
-	return id[:]
 }
 
 // ScanReportID reads the id of a report.

@@ -361,11 +361,9 @@ func (v *saver) saveWithRetries(ctx context.Context, batch []*pendingReport) (do
 
 // transient reports whether another attempt may succeed after err. After a time-out it may not.
 func transient(err error) bool {
-	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		switch pg.Code {
-		case "40001", "40P01", "55P03": // serialisation failure, deadlock, lock not available
-			return true
-		}
+	switch pgCode(err) {
+	case "40001", "40P01", lockNotAvailable: // serialisation failure, deadlock
+		return true
 	}
 	return missingPartition(err) || alreadyStored(err) ||
 		isUnavailable(err) && !errors.Is(err, context.DeadlineExceeded)
@@ -380,15 +378,8 @@ func alreadyStored(err error) bool {
 // faulty reports whether err is due to the contents: an invalid value, a violated constraint or too
 // large a row.
 func faulty(err error) bool {
-	pg, ok := errors.AsType[*pgconn.PgError](err)
-	if !ok {
-		return false
-	}
-	switch pg.Code[:2] {
-	case "22", "23", "54":
-		return true
-	}
-	return false
+	code := pgCode(err)
+	return strings.HasPrefix(code, "22") || strings.HasPrefix(code, "23") || strings.HasPrefix(code, "54")
 }
 
 // missingPartition reports whether err says that there is no partition for a row. Such an error has
@@ -614,7 +605,7 @@ func (r *copyRows) Next() bool {
 	r.reports = r.reports[1:]
 	r.values = append(r.values[:0],
 		grouping.RulesVersion, (*[16]byte)(&p.ID), p.Received(), p.occurred, p.Day, p.Counted, (*string)(&p.System),
-		p.systemKey, BytesOrNil(p.bucket), &p.Grouping.Reason, (*string)(&p.Grouping.Rule),
+		p.systemKey, p.bucket, &p.Grouping.Reason, (*string)(&p.Grouping.Rule),
 		&p.ProblemType, &p.Title, &p.Executable, &p.Package, &p.Version,
 		&p.SourcePackage, (*string)(&p.Release), &p.Architecture, &p.PackageArchitecture, &p.AddressSignature, p.Proposed,
 		p.Complete, p.Quality, p.body)

@@ -172,20 +172,6 @@ func (t *nullTime) ScanTimestamptz(v pgtype.Timestamptz) error {
 	return nil
 }
 
-// ScanTo returns a scan target that copies a bytea to dst. The scan fails if their lengths differ.
-func ScanTo(dst []byte) *fixedBytes { return (*fixedBytes)(&dst) }
-
-type fixedBytes []byte
-
-// ScanBytes implements [pgtype.BytesScanner].
-func (b *fixedBytes) ScanBytes(v []byte) error {
-	if len(v) != len(*b) {
-		return fmt.Errorf("got %d bytes, want %d", len(v), len(*b))
-	}
-	copy(*b, v)
-	return nil
-}
-
 // OrNull returns a pointer to t, or nil if t is zero.
 func OrNull(t time.Time) *time.Time {
 	if t.IsZero() {
@@ -277,10 +263,19 @@ func Classify(err error) error {
 	if isUnavailable(err) {
 		return errUnavailable.Because(err)
 	}
-	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == queryCanceled {
+	if pgCode(err) == queryCanceled {
 		return errStatementTimeout.Because(err)
 	}
 	return err
+}
+
+// pgCode returns PostgreSQL's code of an error, or "" if it is none of PostgreSQL's.
+func pgCode(err error) string {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		return ""
+	}
+	return pg.Code
 }
 
 // IsOutage reports whether err says that the database is unreachable, full or shutting down. Errors of
@@ -312,10 +307,7 @@ func IsFull(err error) bool {
 const queryCanceled = "57014"
 
 // noSpace reports whether err says that the database's disk is full.
-func noSpace(err error) bool {
-	pg, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && pg.Code == "53100"
-}
+func noSpace(err error) bool { return pgCode(err) == "53100" }
 
 // isUnavailable reports whether err says that the database is unreachable, overloaded, shutting
 // down or read-only.
@@ -462,7 +454,7 @@ func (s *Handle) Publish(ctx context.Context, tx pgx.Tx, e crash.Event, to crash
 	}
 	var id int64
 	err := tx.QueryRow(ctx, sqlInsertEvent, pgx.NamedArgs{
-		"edge": e.Edge, "kind": e.Kind, "at": e.At, "bucket": BytesOrNil(e.Bucket), "title": e.Title, "package": e.Package,
+		"edge": e.Edge, "kind": e.Kind, "at": e.At, "bucket": e.Bucket, "title": e.Title, "package": e.Package,
 		"source": e.Source, "release": e.Release, "version": e.Version, "machines": e.Machines, "text": e.Text,
 		"rule": e.Rule,
 	}).Scan(&id)
@@ -502,7 +494,7 @@ func (s *Handle) LockProblem(ctx context.Context, tx pgx.Tx, bucket crash.Bucket
 	var t privacy.Texts
 	e := crash.Event{Bucket: &id}
 	err := tx.QueryRow(ctx, sqlLockProblem, pgx.NamedArgs{"bucket": bucket[:]}).Scan(
-		ScanTo(id[:]), &t.Rule, &t.Title, &t.Name, &t.Executable, &t.Signature, &e.Package, &e.Source)
+		&id, &t.Rule, &t.Title, &t.Name, &t.Executable, &t.Signature, &e.Package, &e.Source)
 	if err != nil {
 		return e, WrapOr(err, crash.ErrUnknownBucket, "problem of %s", bucket)
 	}

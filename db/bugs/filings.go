@@ -20,7 +20,7 @@ const filingColumns = `id, bucket_id, state, person, target, title, description,
 
 func scanFiling(row pgx.Row, f *crash.Filing, more ...any) error {
 	return row.Scan(append([]any{
-		&f.ID, db.ScanTo(f.Bucket[:]), &f.State, &f.Person, &f.Target, &f.Title, &f.Description, &f.Tags, &f.Marker,
+		&f.ID, &f.Bucket, &f.State, &f.Person, &f.Target, &f.Title, &f.Description, &f.Tags, &f.Marker,
 		&f.Edited, &f.InformationType, &f.Subscribe, &f.Bug,
 		&f.Problem, &f.Reason, &f.Attempts, &f.Created, &f.Updated, &f.NotBefore,
 		&f.Own, &f.SentBy, &f.SentAs, &f.Fallback,

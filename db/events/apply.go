@@ -433,7 +433,7 @@ func (r *round) readArrivals(ctx context.Context) ([]arrival, error) {
 	}
 	arrivals, err := db.List(ctx, r.store.Pool, sqlPackageArrivals, pgx.NamedArgs{
 		"packages": packages, "since": first.Add(-rules.StormTime),
-	}, db.Into(func(a *arrival) []any { return []any{&a.pkg, &a.binary, &a.source, db.ScanTo(a.problem[:]), &a.at} }))
+	}, db.Into(func(a *arrival) []any { return []any{&a.pkg, &a.binary, &a.source, &a.problem, &a.at} }))
 	return arrivals, db.Wrap(err, "new problems of packages")
 }
 
@@ -606,7 +606,7 @@ func (e *Evaluator) claimFiling(ctx context.Context) (due *dueFiling, more bool,
 		var ofRule, ofAll int
 		err := tx.QueryRow(ctx, sqlNextFiling, pgx.NamedArgs{
 			"since": now.Add(-filingPeriod), "lost": now.Add(-filingLost),
-		}).Scan(&d.id, db.ScanTo(d.problem[:]), &d.rule, &actions, &active, &again, &ofRule, &ofAll, &d.signature, &free)
+		}).Scan(&d.id, &d.problem, &d.rule, &actions, &active, &again, &ofRule, &ofAll, &d.signature, &free)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
@@ -822,7 +822,7 @@ func (r *round) read(ctx context.Context) error {
 		return err
 	}
 	var id crash.BucketID
-	err = db.Each(ctx, r.store.Pool, sqlChangedHeads, pgx.NamedArgs{"after": r.from.round}, []any{db.ScanTo(id[:])},
+	err = db.Each(ctx, r.store.Pool, sqlChangedHeads, pgx.NamedArgs{"after": r.from.round}, []any{&id},
 		func() {
 			if p, ok := r.ix.Problem(id); ok && p.Reports > 0 {
 				r.changed = append(r.changed, p)

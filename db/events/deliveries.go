@@ -322,7 +322,7 @@ func scanDeliveryEvent(row pgx.CollectableRow) (e crash.Event, err error) {
 
 // scanEventAfter scans the columns into, and then those of an event.
 func scanEventAfter(row pgx.CollectableRow, e *crash.Event, into ...any) error {
-	return row.Scan(append(into, &e.ID, &e.Edge, &e.Kind, &e.At, db.ScanIDOrNil(&e.Bucket), &e.Title, &e.Package,
+	return row.Scan(append(into, &e.ID, &e.Edge, &e.Kind, &e.At, &e.Bucket, &e.Title, &e.Package,
 		&e.Source, &e.Release, &e.Version, &e.Machines, &e.Text)...)
 }
 

@@ -96,7 +96,7 @@ func (r *round) findNew(ctx context.Context) error {
 	var id crash.BucketID
 	var at time.Time
 	if err := db.Each(ctx, r.store.Pool, sqlArrivals, pgx.NamedArgs{"heads": ids(r.changed), "since": since},
-		[]any{db.ScanTo(id[:]), &at}, func() {
+		[]any{&id, &at}, func() {
 			r.found(crash.EventNew, id, at, func(p *index.Problem) crash.Event {
 				return r.event(crash.EventNew, p, p.Public().First(), p.Systems)
 			}, rules.NewText)
@@ -217,7 +217,7 @@ func (r *round) unseenRegressions(ctx context.Context) ([]*regression, error) {
 	var rule int64
 	var key string
 	err := db.Each(ctx, r.store.Pool, sqlSeenKeys, pgx.NamedArgs{"heads": heads, "kind": string(crash.EventRegressed)},
-		[]any{db.ScanTo(id[:]), &rule, &key}, func() {
+		[]any{&id, &rule, &key}, func() {
 			if g := at[edge{id, key}]; g != nil {
 				g.seenBy[rule] = true
 			}
@@ -236,7 +236,7 @@ func (r *round) findProposed(ctx context.Context) error {
 	var first time.Time
 	var machines int64
 	err := db.Each(ctx, r.store.Pool, sqlProposed, pgx.NamedArgs{"after": r.from.round, "since": crash.Midnight(since)},
-		[]any{db.ScanTo(id[:]), &o.Release, &o.Version, &first, &machines}, func() {
+		[]any{&id, &o.Release, &o.Version, &first, &machines}, func() {
 			r.found(crash.EventProposed, id, first, func(p *index.Problem) crash.Event {
 				return r.event(crash.EventProposed, p, o, machines)
 			}, rules.ProposedText, string(o.Release), o.Version)
@@ -300,7 +300,7 @@ func (r *round) findSymbolised(ctx context.Context) error {
 	var id crash.BucketID
 	var at time.Time
 	err := db.Each(ctx, r.store.Pool, sqlSymbolised, pgx.NamedArgs{"after": r.from.decision, "upto": r.upTo.decision},
-		[]any{db.ScanTo(id[:]), &at}, func() {
+		[]any{&id, &at}, func() {
 			if p, ok := r.ix.Problem(id); ok && !p.Provisional {
 				r.found(crash.EventSymbolised, id, at, r.last(crash.EventSymbolised),
 					func(crash.Event) string { return rules.SymbolisedText })
@@ -327,7 +327,7 @@ func (r *round) findUnmuted(ctx context.Context) error {
 	var why string
 	var at time.Time
 	err := db.Each(ctx, r.store.Pool, sqlTriageEnded, pgx.NamedArgs{"since": since},
-		[]any{db.ScanTo(id[:]), &mute, &why, &at}, func() {
+		[]any{&id, &mute, &why, &at}, func() {
 			r.found(crash.EventUnmuted, id, at, r.last(crash.EventUnmuted),
 				func(crash.Event) string { return strings.TrimSpace(rules.UnmutedText + " " + why) }, fmt.Sprint(mute))
 		})
@@ -341,7 +341,7 @@ func (r *round) muted(ctx context.Context, heads [][]byte) (map[crash.BucketID]b
 	}
 	muted := map[crash.BucketID]bool{}
 	var id crash.BucketID
-	err := db.Each(ctx, r.store.Pool, sqlTriageMuted, pgx.NamedArgs{"heads": heads}, []any{db.ScanTo(id[:])},
+	err := db.Each(ctx, r.store.Pool, sqlTriageMuted, pgx.NamedArgs{"heads": heads}, []any{&id},
 		func() { muted[id] = true })
 	return muted, db.Wrap(err, "muted problems")
 }
@@ -354,7 +354,7 @@ func (r *round) findRefused(ctx context.Context) error {
 	var id crash.BucketID
 	var filing, attempts int64
 	var reason string
-	err := db.Each(ctx, r.store.Pool, sqlRefused, nil, []any{db.ScanTo(id[:]), &filing, &attempts, &reason},
+	err := db.Each(ctx, r.store.Pool, sqlRefused, nil, []any{&id, &filing, &attempts, &reason},
 		func() { r.foundRefused(id, time.Time{}, reason, fmt.Sprint(filing), fmt.Sprint(attempts)) })
 	return db.Wrap(err, "refused bugs")
 }
@@ -459,7 +459,7 @@ func (s *Store) machinesIn(ctx context.Context, some []*index.Problem, until tim
 	var n int64
 	err := db.Each(ctx, s.Pool, sqlMachinesIn, pgx.NamedArgs{
 		"heads": ids(some), "since": until.AddDate(0, 0, 1-crash.PeriodWeek.Days()), "until": until,
-	}, []any{db.ScanTo(id[:]), &n}, func() { machines[id] = n })
+	}, []any{&id, &n}, func() { machines[id] = n })
 	return machines, db.Classify(err)
 }
 

@@ -258,7 +258,7 @@ func (r *rehearsal) rehearseNew(ctx context.Context) error {
 		"A machine counts from the arrival of its oldest stored report.")
 	var id crash.BucketID
 	arrived := map[crash.BucketID]bool{}
-	if err := db.Each(ctx, r.store.Pool, sqlArrivedSince, pgx.NamedArgs{"since": r.since}, []any{db.ScanTo(id[:])},
+	if err := db.Each(ctx, r.store.Pool, sqlArrivedSince, pgx.NamedArgs{"since": r.since}, []any{&id},
 		func() { arrived[id] = true }); err != nil {
 		return err
 	}
@@ -274,7 +274,7 @@ func (r *rehearsal) rehearseNew(ctx context.Context) error {
 	at := map[crash.BucketID]reached{}
 	args := pgx.NamedArgs{"heads": ids(some), "since": r.since, "machines": least}
 	var one reached
-	if err := db.Each(ctx, r.store.Pool, sqlReached, args, []any{db.ScanTo(id[:]), &one.first, db.OrZero(&one.enough)},
+	if err := db.Each(ctx, r.store.Pool, sqlReached, args, []any{&id, &one.first, db.OrZero(&one.enough)},
 		func() { at[id] = one }); err != nil {
 		return err
 	}
@@ -376,7 +376,7 @@ func (r *rehearsal) rehearseRefused(ctx context.Context) error {
 	var at time.Time
 	var why string
 	return db.Each(ctx, r.store.Pool, sqlRehearseRefused, pgx.NamedArgs{"since": r.since},
-		[]any{db.ScanTo(id[:]), &at, &why}, func() { r.foundRefused(id, at, why) })
+		[]any{&id, &at, &why}, func() { r.foundRefused(id, at, why) })
 }
 
 func (r *rehearsal) rehearseTracker(ctx context.Context) error {

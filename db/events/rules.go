@@ -53,7 +53,7 @@ func (s *Store) Inbox(ctx context.Context, user int64, f crash.NoticeFilter, lim
 func scanNotice(row pgx.CollectableRow) (n crash.Notice, err error) {
 	e := &n.Event
 	err = row.Scan(&n.ID, &n.Reason, &n.At, db.OrZero(&n.Read), &n.Mail, &n.MailID, &e.ID, &e.Kind, &e.At,
-		db.ScanIDOrNil(&e.Bucket), &e.Title, &e.Package, &e.Source, &e.Release, &e.Version, &e.Machines, &e.Text, &e.Rule)
+		&e.Bucket, &e.Title, &e.Package, &e.Source, &e.Release, &e.Version, &e.Machines, &e.Text, &e.Rule)
 	return n, err
 }
 
@@ -175,7 +175,7 @@ func (s *Store) recipients(ctx context.Context, q db.Querier, e rules.Edge, sear
 	a := e.Rule.Actions
 	args := s.RightsArgs(pgx.NamedArgs{
 		"followers": a.Followers, "administrators": a.Administrators, "users": a.Users, "endpoints": a.Endpoints,
-		"package": e.Event.Package, "source": e.Event.Source, "bucket": db.BytesOrNil(e.Event.Bucket), "series": s.series(),
+		"package": e.Event.Package, "source": e.Event.Source, "bucket": e.Event.Bucket, "series": s.series(),
 		"change": e.Change(), "recent": s.Now().Add(-stormLookBack),
 	})
 	users, names := make([]int64, len(searchers)), make([]string, len(searchers))
@@ -546,7 +546,7 @@ func (r *round) propose(ctx context.Context, tx pgx.Tx, e rules.Edge) error {
 }
 
 func scanCandidate(row pgx.CollectableRow) (c rules.Candidate, err error) {
-	err = row.Scan(&c.ID, db.ScanTo(c.Problem[:]), &c.Rule, &c.RuleID, &c.State, &c.Why, &c.Machines, &c.Created,
+	err = row.Scan(&c.ID, &c.Problem, &c.Rule, &c.RuleID, &c.State, &c.Why, &c.Machines, &c.Created,
 		&c.DecidedBy, db.OrZero(&c.Decided), &c.Reason, &c.Failure)
 	return c, err
 }
@@ -611,7 +611,7 @@ func (s *Store) decide(ctx context.Context, id int64, to rules.CandidateState, p
 		var problem crash.BucketID
 		var before rules.CandidateState
 		err := tx.QueryRow(ctx, sqlDecide, pgx.NamedArgs{"id": id, "state": to, "person": by,
-			"decided": db.OrNull(decided), "reason": reason, "from": from}).Scan(db.ScanTo(problem[:]), &before)
+			"decided": db.OrNull(decided), "reason": reason, "from": from}).Scan(&problem, &before)
 		if err != nil {
 			return db.NoRows(err, errNoCandidate)
 		}

@@ -139,7 +139,8 @@ func (a *Store) ArrivedSince(ctx context.Context, ids []crash.BucketID, since ti
 	for i, id := range ids {
 		keys[i] = id[:]
 	}
-	arrived, err := db.List(ctx, a.store.Pool, sqlArrived, pgx.NamedArgs{"ids": keys, "since": since}, db.ScanID)
+	arrived, err := db.List(ctx, a.store.Pool, sqlArrived, pgx.NamedArgs{"ids": keys, "since": since},
+		pgx.RowTo[crash.BucketID])
 	return arrived, db.Wrap(err, "arrived since")
 }
 
@@ -175,7 +176,7 @@ const (
 func (a *Store) Marks(ctx context.Context, user int64) ([]crash.FollowMark, error) {
 	marks, err := db.List(ctx, a.store.Pool, sqlMarks, pgx.NamedArgs{"user": user},
 		db.Into(func(m *crash.FollowMark) []any {
-			return []any{&m.Kind, &m.Name, db.ScanTo(m.Bucket[:]), &m.Mark, &m.News, db.OrZero(&m.At)}
+			return []any{&m.Kind, &m.Name, &m.Bucket, &m.Mark, &m.News, db.OrZero(&m.At)}
 		}))
 	return marks, db.Wrap(err, "marks")
 }
@@ -235,7 +236,7 @@ func (a *Store) Notes(ctx context.Context, bucket crash.BucketID) ([]crash.Note,
 	var n crash.Note
 	var t crash.NoteText
 	err := db.Each(ctx, a.store.Pool, sqlNotes, pgx.NamedArgs{"bucket": bucket[:]},
-		[]any{&n.ID, db.ScanTo(n.Bucket[:]), &n.Written, &n.Person, &t.At, &t.Person, &t.Text},
+		[]any{&n.ID, &n.Bucket, &n.Written, &n.Person, &t.At, &t.Person, &t.Text},
 		func() {
 			if len(notes) == 0 || notes[len(notes)-1].ID != n.ID {
 				notes = append(notes, n)
@@ -425,7 +426,7 @@ func (a *Store) Reads(ctx context.Context, user int64) (map[crash.BucketID]Read,
 	var id crash.BucketID
 	var read Read
 	err := db.Each(ctx, a.store.Pool, sqlReads, pgx.NamedArgs{"user": user},
-		[]any{db.ScanTo(id[:]), &read.Reason, &read.At}, func() { reads[id] = read })
+		[]any{&id, &read.Reason, &read.At}, func() { reads[id] = read })
 	return reads, db.Wrap(err, "problems read")
 }
 

@@ -96,9 +96,9 @@ const sqlProblemsByID = `
 // ProblemsByID returns the problems of some counts, in the same order. It omits those that no
 // longer exist.
 func (s *Store) ProblemsByID(ctx context.Context, counts []crash.ProblemCursor) ([]crash.Problem, error) {
-	ids, numbers := make([][]byte, len(counts)), make([]int64, len(counts))
-	for i := range counts {
-		ids[i], numbers[i] = counts[i].ID[:], counts[i].Count
+	ids, numbers := make([]crash.BucketID, len(counts)), make([]int64, len(counts))
+	for i, c := range counts {
+		ids[i], numbers[i] = c.ID, c.Count
 	}
 	problems, err := db.List(ctx, s.Pool, sqlProblemsByID, pgx.NamedArgs{"ids": ids, "counts": numbers},
 		func(row pgx.CollectableRow) (p crash.Problem, err error) {
@@ -126,32 +126,21 @@ func (s *Store) WholeSignatures(ctx context.Context, of []index.Row) (map[crash.
 	signatures := map[crash.BucketID]string{}
 	var id crash.BucketID
 	var signature string
-	err := db.Each(ctx, s.Pool, sqlSignatures, pgx.NamedArgs{"ids": db.IDBytes(ids)},
-		[]any{db.ScanTo(id[:]), &signature},
+	err := db.Each(ctx, s.Pool, sqlSignatures, pgx.NamedArgs{"ids": ids},
+		[]any{&id, &signature},
 		func() { signatures[id] = signature })
 	return signatures, db.Wrap(err, "signatures")
 }
 
 const sqlFirstBucket = `
-	select coalesce((
-		select b.head from unnest(@ids::bytea[]) with ordinality as i (id, place) join buckets as b on b.id = i.id
-		order by i.place limit 1), '')`
+	select b.head from unnest(@ids::bytea[]) with ordinality as i (id, place) join buckets as b on b.id = i.id
+	order by i.place limit 1`
 
 // FirstBucket returns the head of the first of some buckets that exists. It returns NotFound if
 // none exists.
 func (s *Store) FirstBucket(ctx context.Context, ids []crash.BucketID) (crash.BucketID, error) {
-	list := make([][]byte, len(ids))
-	for i := range ids {
-		list[i] = ids[i][:]
-	}
-	var id []byte
-	if err := s.Pool.QueryRow(ctx, sqlFirstBucket, pgx.NamedArgs{"ids": list}).Scan(&id); err != nil {
-		return crash.BucketID{}, fmt.Errorf("find bucket: %w", db.Classify(err))
-	}
-	if len(id) != len(crash.BucketID{}) {
-		return crash.BucketID{}, crash.ErrUnknownBucket
-	}
-	return crash.BucketID(id), nil
+	id, err := db.One(ctx, s.Pool, sqlFirstBucket, pgx.NamedArgs{"ids": ids}, pgx.RowTo[crash.BucketID])
+	return id, db.WrapOr(err, crash.ErrUnknownBucket, "find bucket")
 }
 
 // sqlNewBuckets counts each machine once. A machine that reported a version from several releases
@@ -194,7 +183,7 @@ func (s *Store) NewBuckets(ctx context.Context, source, previous, version string
 		return nil, fmt.Errorf("new buckets: %w", db.Classify(err))
 	}
 	buckets, err := pgx.CollectRows(rows, db.Into(func(b *stats.NewBucket) []any {
-		return []any{db.ScanTo(b.ID[:]), &b.Signature, &b.Reports, &b.Systems}
+		return []any{&b.ID, &b.Signature, &b.Reports, &b.Systems}
 	}))
 	return buckets, db.Wrap(err, "new buckets")
 }
@@ -430,9 +419,10 @@ const (
 
 const (
 	sqlBodiesHere = `
-		select r.system_key, r.body from (select id from buckets where id in ` + db.Members + `) as m (source) cross join lateral (
-			select received, id, system_key, body from reports where bucket_id = m.source order by received desc,
-				id desc limit @limit
+		select r.system_key, r.body from (select id from buckets where id in ` + db.Members + `) as m (source)
+		cross join lateral (
+			select received, id, system_key, body from reports where bucket_id = m.source
+			order by received desc, id desc limit @limit
 		) as r
 		order by r.received desc, r.id desc limit @limit`
 	sqlBodiesThere = `

@@ -271,7 +271,7 @@ const sqlBucketOf = `select bucket_id from marks where id = @id and kind not in 
 
 // BucketOf returns the bucket of an entry. It returns NotFound if there is no such entry.
 func (s *Store) BucketOf(ctx context.Context, id int64) (bucket crash.BucketID, err error) {
-	err = s.Pool.QueryRow(ctx, sqlBucketOf, pgx.NamedArgs{"id": id}).Scan(db.ScanTo(bucket[:]))
+	err = s.Pool.QueryRow(ctx, sqlBucketOf, pgx.NamedArgs{"id": id}).Scan(&bucket)
 	return bucket, db.WrapOr(err, errUnknown, "problem of a triage entry")
 }
 
@@ -289,7 +289,7 @@ func (s *Store) Undo(ctx context.Context, id int64, person string) (crash.Mark, 
 		}
 		args["bucket"] = t.Bucket[:]
 		var head crash.BucketID
-		if err := tx.QueryRow(ctx, sqlLockProblem, args).Scan(db.ScanTo(head[:])); err != nil {
+		if err := tx.QueryRow(ctx, sqlLockProblem, args).Scan(&head); err != nil {
 			return err
 		}
 		done, err := tx.Exec(ctx, sqlUndo, args)
@@ -375,7 +375,7 @@ func (s *Store) EndMutes(ctx context.Context) error {
 
 func (s *Store) standingMutes(ctx context.Context) ([]standingMute, error) {
 	mutes, err := db.List(ctx, s.Pool, sqlMutes, nil, db.Into(func(m *standingMute) []any {
-		return append(db.MarkTargets(&m.Mark), &m.known, db.ScanTo(m.head[:]), &m.changed)
+		return append(db.MarkTargets(&m.Mark), &m.known, &m.head, &m.changed)
 	}))
 	return mutes, db.Wrap(err, "standing mutes")
 }
@@ -527,7 +527,7 @@ func lockProblem(ctx context.Context, tx pgx.Tx, bucket *crash.BucketID, kind cr
 			return err
 		}
 	}
-	err := tx.QueryRow(ctx, sqlLockProblem, pgx.NamedArgs{"bucket": bucket[:]}).Scan(db.ScanTo(bucket[:]))
+	err := tx.QueryRow(ctx, sqlLockProblem, pgx.NamedArgs{"bucket": bucket[:]}).Scan(&bucket)
 	return db.NoRows(err, crash.ErrUnknownBucket)
 }
 
@@ -544,7 +544,7 @@ const sqlRestricted = `
 func (s *Store) Restricted(ctx context.Context, kind crash.MarkKind, limit int) ([]crash.Mark, error) {
 	args := pgx.NamedArgs{"kind": kind, "newest": kind == crash.MarkHold, "limit": limit}
 	marks, err := db.List(ctx, s.Pool, sqlRestricted, args,
-		db.Into(func(m *crash.Mark) []any { return append(db.MarkTargets(m), db.ScanTo(m.Bucket[:])) }))
+		db.Into(func(m *crash.Mark) []any { return append(db.MarkTargets(m), &m.Bucket) }))
 	return marks, db.Wrap(err, "problems with the mark %s", kind)
 }
 
@@ -557,7 +557,7 @@ const sqlCountEmbargoed = `
 
 // CountEmbargoed returns how many of the problems of some buckets are embargoed.
 func (s *Store) CountEmbargoed(ctx context.Context, buckets []crash.BucketID) (n int, err error) {
-	err = s.Pool.QueryRow(ctx, sqlCountEmbargoed, pgx.NamedArgs{"buckets": db.IDBytes(buckets)}).Scan(&n)
+	err = s.Pool.QueryRow(ctx, sqlCountEmbargoed, pgx.NamedArgs{"buckets": buckets}).Scan(&n)
 	return n, db.Wrap(err, "count embargoed problems")
 }
 

@@ -244,7 +244,7 @@ func (s *Store) gateProblems(ctx context.Context, args pgx.NamedArgs, in *stats.
 	var err error
 	in.Problems, err = db.List(ctx, s.Pool, sqlGateProblems, args,
 		db.Into(func(p *stats.GateProblem) []any {
-			return []any{db.ScanTo(p.ID[:]), &p.Before, &p.After, &p.History, &p.Lower, &p.Nameless}
+			return []any{&p.ID, &p.Before, &p.After, &p.History, &p.Lower, &p.Nameless}
 		}))
 	if err != nil {
 		return err

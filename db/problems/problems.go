@@ -612,7 +612,7 @@ func (s *Store) UndoAssignment(ctx context.Context, bucket crash.BucketID, id in
 func (s *Store) Assignments(ctx context.Context, bucket crash.BucketID, limit int) ([]crash.Assignment, error) {
 	found, err := db.List(ctx, s.Pool, sqlAssignments, pgx.NamedArgs{"bucket": bucket[:], "limit": limit},
 		db.Into(func(a *crash.Assignment) []any {
-			return []any{&a.ID, db.ScanTo(a.Bucket[:]), &a.Assignee, &a.By, &a.At, &a.UndoneBy, db.OrZero(&a.UndoneAt)}
+			return []any{&a.ID, &a.Bucket, &a.Assignee, &a.By, &a.At, &a.UndoneBy, db.OrZero(&a.UndoneAt)}
 		}))
 	return found, db.Wrap(err, "assignments of %s", bucket)
 }
@@ -637,8 +637,8 @@ func (s *Store) AssigneesAndTags(ctx context.Context, ids []crash.BucketID) (map
 	all := map[crash.BucketID]index.People{}
 	var id crash.BucketID
 	var p index.People
-	err := db.Each(ctx, s.Pool, sqlPeopleOf, pgx.NamedArgs{"ids": db.IDBytes(ids)},
-		[]any{db.ScanTo(id[:]), &p.Name, &p.TagList}, func() { all[id] = p })
+	err := db.Each(ctx, s.Pool, sqlPeopleOf, pgx.NamedArgs{"ids": ids},
+		[]any{&id, &p.Name, &p.TagList}, func() { all[id] = p })
 	return all, db.Wrap(err, "assignees of problems")
 }
 

@@ -322,7 +322,7 @@ func (s *Store) QueueAddresses(ctx context.Context, since crash.SymbolCursor) (n
 	next = since
 	var n int
 	err = s.Pool.QueryRow(ctx, sqlQueueAddresses, pgx.NamedArgs{"round": since.Round, "problem": since.Problem[:],
-		"most": problemsPerPage}).Scan(&next.Round, db.ScanTo(next.Problem[:]), &n)
+		"most": problemsPerPage}).Scan(&next.Round, &next.Problem, &n)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return since, false, nil
 	}

@@ -437,10 +437,8 @@ func (s *Store) SymbolQueue(ctx context.Context, state crash.SymbolState, limit,
 	error) {
 	list, err := db.List(ctx, s.Pool, sqlSymbolQueue, pgx.NamedArgs{"state": string(state), "limit": limit,
 		"offset": offset}, func(row pgx.CollectableRow) (j crash.SymbolQueueRow, err error) {
-		var problem []byte
-		err = row.Scan((*[16]byte)(&j.Report), &problem, &j.Title, &j.State, &j.Reason, &j.Architecture, &j.Reports,
+		err = row.Scan((*[16]byte)(&j.Report), &j.Problem, &j.Title, &j.State, &j.Reason, &j.Architecture, &j.Reports,
 			&j.Core, &j.PressedBy, &j.Created, db.OrZero(&j.Started), db.OrZero(&j.Ended), db.OrZero(&j.NotBefore))
-		copy(j.Problem[:], problem)
 		return j, err
 	})
 	return list, db.Wrap(err, "queue of jobs")

@@ -182,9 +182,10 @@ const (
 		select id, coalesce(bucket_id = any(@held::bytea[]), false), body from reports
 		where received >= @received and (received, id) > (@received, @id) and received < @until
 		order by received, id limit @limit`
-	sqlLockReport = `select address_signature, complete, body from reports where received = @received and id = @id for update`
-	sqlSaveBody   = `update reports set body = @body, quality = @quality where received = @received and id = @id`
-	sqlSaveStep   = `
+	sqlLockReport = `
+		select address_signature, complete, body from reports where received = @received and id = @id for update`
+	sqlSaveBody = `update reports set body = @body, quality = @quality where received = @received and id = @id`
+	sqlSaveStep = `
 		update privacy_runs set updated = @at, received = @received, report_id = @report, looked_at = @looked_at,
 			secret = @secret, private = @private, changed = @changed, held = @held, found = @found,
 			finished = case when @ended::boolean then @at::timestamptz end
@@ -484,10 +485,11 @@ func (c *checking) checkEnds(ctx context.Context) error {
 		id                     crash.BucketID
 		headExists             bool
 		lowVersion, topVersion string
-		lowRelease, topRelease string
-		versions, releases     []string
+		lowRelease, topRelease crash.Release
+		versions               []string
+		releases               []crash.Release
 	)
-	if _, err := pgx.ForEachRow(rows, []any{db.ScanTo(id[:]), &headExists, &lowVersion, &topVersion, &lowRelease,
+	if _, err := pgx.ForEachRow(rows, []any{&id, &headExists, &lowVersion, &topVersion, &lowRelease,
 		&topRelease, &versions, &releases}, func() error {
 		c.result.Counts += 4
 		if !headExists {
@@ -497,13 +499,13 @@ func (c *checking) checkEnds(ctx context.Context) error {
 			c.differ("first and last version of a problem", id.String(), lowVersion+" – "+topVersion,
 				r.Lowest+" – "+r.Highest)
 		}
-		byRelease := func(a, b string) int { return db.CompareReleases(crash.Release(a), crash.Release(b)) }
-		low, top := "", ""
-		if releases = slices.DeleteFunc(releases, func(r string) bool { return r == "" }); len(releases) > 0 {
-			low, top = slices.MinFunc(releases, byRelease), slices.MaxFunc(releases, byRelease)
+		var low, top crash.Release
+		if releases = slices.DeleteFunc(releases, func(r crash.Release) bool { return r == "" }); len(releases) > 0 {
+			low, top = slices.MinFunc(releases, crash.Release.Compare), slices.MaxFunc(releases, crash.Release.Compare)
 		}
-		if byRelease(low, lowRelease) != 0 || byRelease(top, topRelease) != 0 {
-			c.differ("first and last release of a problem", id.String(), lowRelease+" – "+topRelease, low+" – "+top)
+		if low.Compare(lowRelease) != 0 || top.Compare(topRelease) != 0 {
+			c.differ("first and last release of a problem", id.String(), string(lowRelease+" – "+topRelease),
+				string(low+" – "+top))
 		}
 		return nil
 	}); err != nil {
@@ -690,7 +692,7 @@ func (c *checking) checkSeen(ctx context.Context, args pgx.NamedArgs) error {
 	var release string
 	var row storedSeen
 	if err := db.Each(ctx, c, seenOfReports, args,
-		[]any{db.ScanTo(id[:]), &release, db.OrZero(&row.first.At), &row.first.Version,
+		[]any{&id, &release, db.OrZero(&row.first.At), &row.first.Version,
 			db.OrZero(&row.last.At), &row.last.Version, &row.lowest, &row.highest, &row.exists, db.OrZero(&row.oldest),
 			&row.oldestIn, db.OrZero(&row.newest), &row.newestIn, &row.counted, &row.expected}, func() {
 			c.result.Counts += 4
