@@ -2,7 +2,6 @@ package bugs
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -55,26 +54,24 @@ func (s *Store) ArchiveFacts(ctx context.Context, wants []crash.ArchiveWant) ([]
 		return facts, nil
 	}
 	args := pgx.NamedArgs{"kinds": kinds, "keys": keys, "now": s.Now(), "most": maxUnread}
-	rows, err := s.Pool.Query(ctx, sqlArchiveFacts, args)
-	if err != nil {
-		return nil, fmt.Errorf("archive facts: %w", db.Classify(err))
-	}
 	kinds, keys = nil, nil
 	at := 0
-	_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (struct{}, error) {
-		f := &facts[places[at]]
+	var f crash.ArchiveFact
+	var value *factValue
+	var want bool
+	into := []any{&f.Kind, &f.Key, db.OrZero(&f.Read), &value, &want}
+	if err := db.Each(ctx, s.Pool, sqlArchiveFacts, args, into, func() {
+		fact := &facts[places[at]]
 		at++
-		var value []byte
-		var want bool
-		if err := row.Scan(&f.Kind, &f.Key, db.OrZero(&f.Read), &value, &want); err != nil {
-			return struct{}{}, err
+		fact.Read = f.Read
+		if value != nil {
+			fact.Exists, fact.Publications, fact.Names = true, value.Publications, value.Names
 		}
 		if want {
 			kinds, keys = append(kinds, string(f.Kind)), append(keys, f.Key)
 		}
-		return struct{}{}, readFact(f, value)
-	})
-	if err != nil {
+		value = nil
+	}); err != nil {
 		return nil, fmt.Errorf("archive facts: %w", db.Classify(err))
 	}
 	if len(kinds) > 0 {
@@ -90,18 +87,6 @@ func (s *Store) ArchiveFacts(ctx context.Context, wants []crash.ArchiveWant) ([]
 type factValue struct {
 	Publications []crash.Publication `json:"publications,omitempty"`
 	Names        []string            `json:"names,omitempty"`
-}
-
-func readFact(f *crash.ArchiveFact, value []byte) error {
-	if value == nil {
-		return nil
-	}
-	var v factValue
-	if err := json.Unmarshal(value, &v); err != nil {
-		return fmt.Errorf("archive fact %s %s: %w", f.Kind, f.Key, err)
-	}
-	f.Exists, f.Publications, f.Names = true, v.Publications, v.Names
-	return nil
 }
 
 // PackagesOfSet returns the source packages of a package set in a release, sorted. known is false
@@ -158,12 +143,9 @@ const sqlSaveFact = `
 // SaveArchiveFact stores a fact that the tracker has returned. It schedules the next reading after
 // the time again.
 func (s *Store) SaveArchiveFact(ctx context.Context, f crash.ArchiveFact, again time.Duration) error {
-	var value []byte
+	var value *factValue
 	if f.Exists {
-		var err error
-		if value, err = json.Marshal(factValue{Publications: f.Publications, Names: f.Names}); err != nil {
-			return fmt.Errorf("save archive fact: %w", err)
-		}
+		value = &factValue{f.Publications, f.Names}
 	}
 	args := pgx.NamedArgs{"kind": f.Kind, "key": f.Key, "value": value, "now": s.Now(), "again": again}
 	_, err := s.Pool.Exec(ctx, sqlSaveFact, args)
@@ -237,11 +219,8 @@ func auditedUpdatePolicy(row pgx.Row) (map[string]any, error) {
 	var again, quiet, section bool
 	var weeks int
 	err := row.Scan(&again, &quiet, &weeks, &section)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil
-	}
 	if err != nil {
-		return nil, err
+		return nil, db.NoRows(err, nil)
 	}
 	return map[string]any{"again": again, "quiet": quiet, "weeks": weeks, "section": section}, nil
 }
@@ -294,14 +273,8 @@ const sqlRestored = `select restored, backup_taken from filing_writer where rest
 // tracker since. Until FinishRestore, no bugs, comments, mails or deliveries are sent. Restored
 // returns the zero value if nothing is pending.
 func (s *Store) Restored(ctx context.Context) (crash.Restored, error) {
-	found, err := db.List(ctx, s.Pool, sqlRestored, nil, pgx.RowToStructByPos[crash.Restored])
-	if err != nil {
-		return crash.Restored{}, fmt.Errorf("restored database: %w", db.Classify(err))
-	}
-	if len(found) == 0 {
-		return crash.Restored{}, nil
-	}
-	return found[0], nil
+	r, err := db.One(ctx, s.Pool, sqlRestored, nil, pgx.RowToStructByPos[crash.Restored])
+	return r, db.WrapOr(err, nil, "restored database")
 }
 
 const (

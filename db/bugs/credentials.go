@@ -2,7 +2,6 @@ package bugs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -21,11 +20,8 @@ const sqlLockToken = `
 func auditedToken(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs) (map[string]any, error) {
 	var token, scope, person string
 	err := tx.QueryRow(ctx, sqlLockToken, args).Scan(&token, &scope, &person)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil
-	}
 	if err != nil {
-		return nil, fmt.Errorf("stored token: %w", err)
+		return nil, db.WrapOr(err, nil, "stored token")
 	}
 	return map[string]any{"token": token, "context": scope, "person": person}, nil
 }
@@ -42,11 +38,8 @@ func (s *Store) SavedToken(ctx context.Context, key crash.TrackerKey) (crash.Sav
 	var sealed []byte
 	err := s.Pool.QueryRow(ctx, sqlSavedToken, keyArgs(key)).Scan(&out.Token, &sealed, &out.Context, &out.Person,
 		&out.Connected)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return crash.SavedToken{}, nil
-	}
 	if err != nil {
-		return crash.SavedToken{}, fmt.Errorf("saved token: %w", db.Classify(err))
+		return crash.SavedToken{}, db.WrapOr(err, nil, "saved token")
 	}
 	var ok bool
 	if out.Secret, ok = s.openToken(ctx, key, out.Token, sealed); !ok {
@@ -110,7 +103,7 @@ func (s *Store) SaveToken(ctx context.Context, key crash.TrackerKey, token crash
 		if err := db.Exec(ctx, tx, args, sqlSaveToken, sqlForgetHealth); err != nil {
 			return fmt.Errorf("save token: %w", err)
 		}
-		if err := s.wakeFilings(ctx, tx); err != nil {
+		if err := s.wake(ctx, tx, sqlWakeFilings); err != nil {
 			return err
 		}
 		return s.Audit(ctx, tx, db.AuditEvent{
@@ -120,11 +113,6 @@ func (s *Store) SaveToken(ctx context.Context, key crash.TrackerKey, token crash
 			Detail: map[string]any{"consumer_key": key.ConsumerKey},
 		})
 	})
-}
-
-// wakeFilings makes filings that wait for a token due at once.
-func (s *Store) wakeFilings(ctx context.Context, tx pgx.Tx) error {
-	return s.wake(ctx, tx, sqlWakeFilings)
 }
 
 // wake queues jobs for the filings that an update makes due.
@@ -203,10 +191,7 @@ func (s *Store) TokenHealth(ctx context.Context, key crash.TrackerKey, token str
 	args["token"] = token
 	err := s.Pool.QueryRow(ctx, sqlTokenHealth, args).Scan(&h.Account, db.OrZero(&h.LastSuccess), &h.LastError,
 		db.OrZero(&h.LastErrorAt), &h.Dead)
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return h, fmt.Errorf("token health: %w", db.Classify(err))
-	}
-	return h, nil
+	return h, db.WrapOr(err, nil, "token health")
 }
 
 const sqlTrackerAccounts = `
@@ -244,7 +229,7 @@ func (s *Store) SaveTokenHealth(ctx context.Context, key crash.TrackerKey, token
 		if h.Dead || h.LastSuccess.Before(h.LastErrorAt) {
 			return nil
 		}
-		return s.wakeFilings(ctx, tx)
+		return s.wake(ctx, tx, sqlWakeFilings)
 	})
 }
 
@@ -281,10 +266,7 @@ func (s *Store) OwnToken(
 func readOwnAccount(row pgx.Row) (own crash.OwnAccount, sealed []byte, err error) {
 	err = row.Scan(&own.User, &own.Account, &own.Token, &own.Context, &own.Preferred, &own.Connected,
 		db.OrZero(&own.LastSuccess), &own.LastError, db.OrZero(&own.LastErrorAt), &own.Dead, &own.Enabled, &sealed)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return crash.OwnAccount{}, nil, nil
-	}
-	return own, sealed, db.Wrap(err, "own account at the tracker")
+	return own, sealed, db.WrapOr(err, nil, "own account at the tracker")
 }
 
 func ownArgs(key crash.TrackerKey, user int64) pgx.NamedArgs {
@@ -381,11 +363,8 @@ func (s *Store) RemoveOwnAccount(ctx context.Context, key crash.TrackerKey, u cr
 	return s.InTx(ctx, func(tx pgx.Tx) error {
 		var account string
 		err := tx.QueryRow(ctx, sqlRemoveOwn, ownArgs(key, u.ID)).Scan(&account)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil
-		}
 		if err != nil {
-			return fmt.Errorf("remove own account: %w", err)
+			return db.WrapOr(err, nil, "remove own account")
 		}
 		return s.Audit(ctx, tx, db.AuditEvent{
 			Person: u.Name, Action: "tracker.disconnect-own", Subject: u.Name,
@@ -402,11 +381,8 @@ func (s *Store) PreferOwnAccount(ctx context.Context, key crash.TrackerKey, u cr
 	return s.InTx(ctx, func(tx pgx.Tx) error {
 		var before bool
 		err := tx.QueryRow(ctx, sqlPreferOwn, args).Scan(&before)
-		if errors.Is(err, pgx.ErrNoRows) || err == nil && before == preferred {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("prefer own account: %w", err)
+		if err != nil || before == preferred {
+			return db.WrapOr(err, nil, "prefer own account")
 		}
 		return s.Audit(ctx, tx, db.AuditEvent{
 			Person: u.Name, Action: "tracker.prefer-own", Subject: u.Name,
@@ -451,11 +427,8 @@ func (s *Store) FallBack(ctx context.Context, id int64, reason string) error {
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
 		var f crash.Filing
 		err := scanFiling(tx.QueryRow(ctx, sqlFallBack, pgx.NamedArgs{"id": id, "reason": reason}), &f)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil
-		}
 		if err != nil {
-			return err
+			return db.NoRows(err, nil)
 		}
 		return s.auditFallback(ctx, tx, f)
 	})
@@ -476,11 +449,8 @@ func (s *Store) breakOwnAccount(ctx context.Context, tx pgx.Tx, r crash.FilingRe
 	err := tx.QueryRow(ctx, sqlBreakOwn, pgx.NamedArgs{
 		"user": r.Own.User, "token": r.Own.Token, "error": r.Answer.Message,
 	}).Scan(&account, &name)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil // rejected already, or disconnected meanwhile
-	}
-	if err != nil {
-		return fmt.Errorf("mark an own account as rejected: %w", err)
+	if err != nil { // without a row, it was rejected already, or disconnected meanwhile
+		return db.WrapOr(err, nil, "mark an own account as rejected")
 	}
 	return s.Audit(ctx, tx, db.AuditEvent{
 		Action: "tracker.own-rejected", Subject: name,

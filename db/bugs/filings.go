@@ -568,10 +568,8 @@ func (s *Store) NextFiling(ctx context.Context) (crash.NextFiling, error) {
 }
 
 func nextFiling(row pgx.Row) (next crash.NextFiling, err error) {
-	if err = row.Scan(&next.Filing, &next.In); err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return next, fmt.Errorf("next filing: %w", db.Classify(err))
-	}
-	return next, nil
+	err = row.Scan(&next.Filing, &next.In)
+	return next, db.WrapOr(err, nil, "next filing")
 }
 
 const (
@@ -636,10 +634,7 @@ func (s *Store) addLines(ctx context.Context, entries []crash.LedgerEntry) error
 	var id int64
 	var line crash.LedgerLine
 	each := func(sql string, into []any, do func(*crash.LedgerEntry)) error {
-		err := db.Each(ctx, s.Pool, sql, args, append([]any{&id}, into...), func() {
-			do(at[id])
-		})
-		return err
+		return db.Each(ctx, s.Pool, sql, args, append([]any{&id}, into...), func() { do(at[id]) })
 	}
 	err := each(sqlLedgerEvents, []any{&line.At, &line.Person, &line.Action, &line.Text, &line.Bug},
 		func(e *crash.LedgerEntry) {

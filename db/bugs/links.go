@@ -85,10 +85,7 @@ func (s *Store) LinkBug(ctx context.Context, bucket crash.BucketID, bug crash.Bu
 			Person: bug.By, Action: "bug.link", Subject: bucket.String(), After: map[string]any{"bug": bug.Number},
 		})
 	})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return false, crash.ErrUnknownBucket
-	}
-	return isNew, db.Wrap(err, "link bug %d to %s", bug.Number, bucket)
+	return isNew, db.WrapOr(err, crash.ErrUnknownBucket, "link bug %d to %s", bug.Number, bucket)
 }
 
 func errNotLinked(number int64) error {
@@ -335,16 +332,15 @@ func (s *Store) SaveBugTemplate(ctx context.Context, t crash.BugTemplate) error 
 	})
 }
 
+var errUnknownTemplate = crash.Errorf(crash.NotFound, "unknown_template", "This template no longer exists.")
+
 // DropBugTemplate deletes a template, so that a more general one applies again. An audit event
 // keeps its text. It returns NotFound if there is no such template.
 func (s *Store) DropBugTemplate(ctx context.Context, t crash.BugTemplate) error {
 	return s.InTx(ctx, func(tx pgx.Tx) error {
 		err := tx.QueryRow(ctx, sqlDropTemplate, pgx.NamedArgs{"package": t.Package, "type": t.ProblemType}).Scan(&t.Body)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return crash.Errorf(crash.NotFound, "unknown_template", "This template no longer exists.")
-		}
 		if err != nil {
-			return fmt.Errorf("drop template: %w", err)
+			return db.WrapOr(err, errUnknownTemplate, "drop template")
 		}
 		event := templateEvent("template.drop", t)
 		event.Before = map[string]any{"body": t.Body}

@@ -2,7 +2,6 @@ package bugs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -187,15 +186,11 @@ const sqlClosedBugs = `
 // commented on in the tracker yet. The problems include their status.
 func (s *Store) UncommentedRegressions(ctx context.Context) ([]crash.Bucket, error) {
 	ctx = db.AsVisitor(ctx) // mishap writes nothing about embargoed problems to bugs
-	rows, err := s.Pool.Query(ctx, sqlClosedBugs)
-	if err != nil {
-		return nil, fmt.Errorf("regressions: %w", db.Classify(err))
-	}
 	type closed struct {
 		crash.Bucket
 		commented []string
 	}
-	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c closed, err error) {
+	all, err := db.List(ctx, s.Pool, sqlClosedBugs, nil, func(row pgx.CollectableRow) (c closed, err error) {
 		err = db.ScanBucketAnd(row, &c.Bucket, &c.commented)
 		return c, err
 	})
@@ -297,10 +292,7 @@ func (s *Store) ClaimSubscription(ctx context.Context) (crash.Subscription, erro
 		}
 		return tx.QueryRow(ctx, sqlInsertSubscribing, pgx.NamedArgs{"id": sub.Filing, "instance": instance}).Scan(&sub.Entry)
 	})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return crash.Subscription{}, nil
-	}
-	return sub, db.Wrap(err, "claim subscription")
+	return sub, db.WrapOr(err, nil, "claim subscription")
 }
 
 // FinishSubscription records the outcome of subscribing a person.
@@ -381,11 +373,8 @@ const sqlBucketOfBug = `
 func (s *Store) auditUpdate(ctx context.Context, tx pgx.Tx, number int64, action, person, words string) error {
 	var subject string
 	err := tx.QueryRow(ctx, sqlBucketOfBug, pgx.NamedArgs{"number": number}).Scan(&subject)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil
-	}
 	if err != nil {
-		return fmt.Errorf("bucket of bug %d: %w", number, err)
+		return db.WrapOr(err, nil, "bucket of bug %d", number)
 	}
 	return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: action, Subject: subject,
 		Detail: map[string]any{"bug": number, "words": words}})

@@ -396,11 +396,7 @@ func valuesOf(reports []FacetReport) []string {
 func (s *Store) facetReports(
 	ctx context.Context, sql string, args pgx.NamedArgs, field stats.FacetField,
 ) ([]FacetReport, error) {
-	rows, err := s.Pool.Query(ctx, sql, args)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (r FacetReport, err error) {
+	return db.List(ctx, s.Pool, sql, args, func(row pgx.CollectableRow) (r FacetReport, err error) {
 		var body []byte
 		if r.ReportRow, body, err = db.ScanReportBody(row); err != nil {
 			return r, err

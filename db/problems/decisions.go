@@ -128,7 +128,7 @@ func (s *Store) insert(ctx context.Context, tx pgx.Tx, t crash.Mark, replaced []
 	after := map[string]any{"kind": t.Kind}
 	switch t.Kind {
 	case crash.MarkMuted:
-		seen, err := s.versions(ctx, tx, t.Bucket)
+		seen, err := versions(ctx, tx, t.Bucket)
 		if err != nil {
 			return t, err
 		}
@@ -146,7 +146,7 @@ func (s *Store) insert(ctx context.Context, tx pgx.Tx, t crash.Mark, replaced []
 		}
 	case crash.MarkFixed:
 		var err error
-		if t.Before, err = s.reports(ctx, tx, t.Bucket, t.Fixes); err != nil {
+		if t.Before, err = reports(ctx, tx, t.Bucket, t.Fixes); err != nil {
 			return t, err
 		}
 		if len(t.Before) > 0 && !t.Confirmed {
@@ -179,8 +179,8 @@ func (s *Store) insert(ctx context.Context, tx pgx.Tx, t crash.Mark, replaced []
 }
 
 // versions returns the releases and versions in which a problem was seen.
-func (s *Store) versions(ctx context.Context, tx pgx.Tx, bucket crash.BucketID) ([]crash.FixedIn, error) {
-	seen, err := db.List(ctx, tx, sqlVersions, pgx.NamedArgs{"bucket": bucket[:]}, pgx.RowToStructByPos[crash.FixedIn])
+func versions(ctx context.Context, q db.Querier, bucket crash.BucketID) ([]crash.FixedIn, error) {
+	seen, err := db.List(ctx, q, sqlVersions, pgx.NamedArgs{"bucket": bucket[:]}, pgx.RowToStructByPos[crash.FixedIn])
 	return seen, db.Wrap(err, "versions of %s", bucket)
 }
 
@@ -206,37 +206,29 @@ func seenAlready(before map[crash.Release]map[string]int64) string {
 
 // ReportsIn returns the number of reports of a problem from versions with one of the fixes.
 func (s *Store) ReportsIn(ctx context.Context, bucket crash.BucketID, fixes []crash.FixedIn) (n int64, err error) {
-	err = s.InTx(ctx, func(tx pgx.Tx) error {
-		before, err := s.reports(ctx, tx, bucket, fixes)
-		for _, versions := range before {
-			for _, some := range versions {
-				n += some
-			}
+	before, err := reports(ctx, s.Pool, bucket, fixes)
+	for _, versions := range before {
+		for _, some := range versions {
+			n += some
 		}
-		return err
-	})
+	}
 	return n, err
 }
 
 // reports returns the number of reports from each version with one of the fixes.
-func (s *Store) reports(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, fixes []crash.FixedIn) (
+func reports(ctx context.Context, q db.Querier, bucket crash.BucketID, fixes []crash.FixedIn) (
 	before map[crash.Release]map[string]int64, err error,
 ) {
-	rows, err := tx.Query(ctx, sqlReports, pgx.NamedArgs{"bucket": bucket[:]})
-	if err != nil {
-		return nil, fmt.Errorf("versions of %s: %w", bucket, err)
-	}
 	before = map[crash.Release]map[string]int64{}
 	var in crash.FixedIn
 	var n int64
-	_, err = pgx.ForEachRow(rows, []any{&in.Release, &in.Version, &n}, func() error {
+	err = db.Each(ctx, q, sqlReports, pgx.NamedArgs{"bucket": bucket}, []any{&in.Release, &in.Version, &n}, func() {
 		if slices.ContainsFunc(fixes, func(f crash.FixedIn) bool { return f.Has(in.Release, in.Version) }) {
 			if before[in.Release] == nil {
 				before[in.Release] = map[string]int64{}
 			}
 			before[in.Release][in.Version] = n
 		}
-		return nil
 	})
 	return before, db.Wrap(err, "versions of %s", bucket)
 }
@@ -422,11 +414,7 @@ func (s *Store) met(ctx context.Context, m standingMute) (string, error) {
 	if u.Version == "" && !u.Newer {
 		return "", nil
 	}
-	var seen []crash.FixedIn
-	err := s.InTx(ctx, func(tx pgx.Tx) (err error) {
-		seen, err = s.versions(ctx, tx, m.head)
-		return err
-	})
+	seen, err := versions(ctx, s.Pool, m.head)
 	slices.SortFunc(seen, func(a, b crash.FixedIn) int { return b.Release.Compare(a.Release) })
 	return stats.Met(u, seen, m.known), err
 }

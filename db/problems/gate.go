@@ -420,27 +420,17 @@ func (a *active) of(release crash.Release, since, until time.Time) []int64 {
 }
 
 func (s *Store) readActive(ctx context.Context) (*active, error) {
-	rows, err := s.Pool.Query(ctx, sqlActive)
-	if err != nil {
-		return nil, err
-	}
 	all := active{changes: map[crash.Release][]activeChange{}}
 	var release crash.Release
 	var c activeChange
-	if _, err := pgx.ForEachRow(rows, []any{&release, &c.day, &c.change}, func() error {
+	if err := db.Each(ctx, s.Pool, sqlActive, nil, []any{&release, &c.day, &c.change}, func() {
 		all.changes[release] = append(all.changes[release], c)
-		return nil
 	}); err != nil {
 		return nil, err
 	}
-	if rows, err = s.Pool.Query(ctx, sqlSharedSpans); err != nil {
-		return nil, err
-	}
 	var span sharedSpan
-	_, err = pgx.ForEachRow(rows, []any{&span.system, &span.release, &span.from, &span.until}, func() error {
-		all.shared = append(all.shared, span)
-		return nil
-	})
+	err := db.Each(ctx, s.Pool, sqlSharedSpans, nil, []any{&span.system, &span.release, &span.from, &span.until},
+		func() { all.shared = append(all.shared, span) })
 	return &all, err
 }
 
@@ -471,14 +461,10 @@ func (s *Store) readRates(ctx context.Context, f RateFilter) ([]stats.DayRate, e
 	if f.Package == "" {
 		sql = sqlReleaseRates
 	}
-	return s.dayRates(ctx, sql, pgx.NamedArgs{
+	rates, err := db.List(ctx, s.Pool, sql, pgx.NamedArgs{
 		"since": f.Since, "until": f.Until, "release": f.Release, "package": f.Package, "version": f.Version,
 		"apart": f.Apart,
-	})
-}
-
-func (s *Store) dayRates(ctx context.Context, sql string, args pgx.NamedArgs) ([]stats.DayRate, error) {
-	rates, err := db.List(ctx, s.Pool, sql, args, pgx.RowToStructByPos[stats.DayRate])
+	}, pgx.RowToStructByPos[stats.DayRate])
 	return rates, db.Wrap(err, "rates by day")
 }
 

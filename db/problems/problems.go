@@ -79,13 +79,7 @@ func scanSearch(row pgx.CollectableRow) (s crash.SavedSearch, err error) {
 // is none, also for the personal searches of others.
 func (a *Store) SavedSearch(ctx context.Context, user, id int64, deleted bool) (crash.SavedSearch, error) {
 	s, err := db.One(ctx, a.Pool, sqlSavedSearch, pgx.NamedArgs{"user": user, "id": id, "deleted": deleted}, scanSearch)
-	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		return s, errNoSearch
-	case err != nil:
-		return s, fmt.Errorf("saved search: %w", db.Classify(err))
-	}
-	return s, nil
+	return s, db.WrapOr(err, errNoSearch, "saved search")
 }
 
 // SaveSearch stores a search of its owner and returns its id. It returns Conflict if the owner has
@@ -213,7 +207,7 @@ func (s *Store) BucketReportsLike(
 	if err != nil {
 		return nil, further, err
 	}
-	if rows, err = s.reportList(ctx, sqlBucketList, args); err != nil {
+	if rows, err = db.List(ctx, s.Pool, sqlBucketList, args, db.ScanReport); err != nil {
 		return nil, further, fmt.Errorf("reports of bucket %s: %w", id, db.Classify(err))
 	}
 	if len(rows) >= limit || f == (index.Filter{}) {
@@ -259,16 +253,8 @@ func (s *Store) SystemReports(ctx context.Context, system crash.SystemID, after 
 	if key := db.SystemKey(system); key != nil {
 		sql, args["system"], args["system_key"] = sqlSystemList, string(system), *key
 	}
-	rows, err := s.reportList(ctx, sql, args)
+	rows, err := db.List(ctx, s.Pool, sql, args, db.ScanReport)
 	return rows, db.Wrap(err, "reports of a machine")
-}
-
-func (s *Store) reportList(ctx context.Context, sql string, args pgx.NamedArgs) ([]crash.ReportRow, error) {
-	rows, err := s.Pool.Query(ctx, sql, args)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, db.ScanReport)
 }
 
 // sqlDayReports limits the result to the number of counted reports, so that the scan ends with the
@@ -285,7 +271,8 @@ const sqlDayReports = `
 // empty, from all. It sorts by arrival.
 func (s *Store) DayReports(ctx context.Context, day time.Time, release crash.Release, limit int) ([]crash.ReportRow,
 	error) {
-	rows, err := s.reportList(ctx, sqlDayReports, pgx.NamedArgs{"day": day, "release": release, "limit": limit})
+	rows, err := db.List(ctx, s.Pool, sqlDayReports, pgx.NamedArgs{"day": day, "release": release, "limit": limit},
+		db.ScanReport)
 	return rows, db.Wrap(err, "reports of a day")
 }
 
@@ -307,7 +294,7 @@ func (s *Store) BucketReportsFrom(ctx context.Context, id crash.BucketID, from c
 	error) {
 	args := db.ReportArgs(from)
 	args["bucket"], args["limit"] = id[:], limit
-	ids, err := s.reportIDs(ctx, sqlBucketFrom, args)
+	ids, err := db.List(ctx, s.Pool, sqlBucketFrom, args, db.ScanReportID)
 	return ids, db.Wrap(err, "reports of bucket %s", id)
 }
 
@@ -320,16 +307,8 @@ func (s *Store) SystemReportsFrom(ctx context.Context, system crash.SystemID, fr
 	if key := db.SystemKey(system); key != nil {
 		sql, args["system"], args["system_key"] = sqlSystemFrom, string(system), *key
 	}
-	ids, err := s.reportIDs(ctx, sql, args)
+	ids, err := db.List(ctx, s.Pool, sql, args, db.ScanReportID)
 	return ids, db.Wrap(err, "reports of a machine")
-}
-
-func (s *Store) reportIDs(ctx context.Context, sql string, args pgx.NamedArgs) ([]crash.OopsID, error) {
-	rows, err := s.Pool.Query(ctx, sql, args)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, db.ScanReportID)
 }
 
 // As in lists.go, the first condition on received lets PostgreSQL skip partitions.
@@ -437,10 +416,7 @@ func (s *Store) neighbours(ctx context.Context, above, below string, args pgx.Na
 			continue
 		}
 		b.Queue(side.sql, args).QueryRow(func(row pgx.Row) error {
-			if err := row.Scan((*[16]byte)(side.id)); !errors.Is(err, pgx.ErrNoRows) {
-				return err
-			}
-			return nil
+			return db.NoRows(row.Scan((*[16]byte)(side.id)), nil)
 		})
 	}
 	err = s.Pool.SendBatch(ctx, &b).Close()
@@ -551,10 +527,7 @@ func account(ctx context.Context, tx pgx.Tx, name string) (string, error) {
 // present returns the number and the assignee of the assignment that counts, or 0 and "".
 func present(ctx context.Context, tx pgx.Tx, bucket crash.BucketID) (id int64, assignee string, err error) {
 	err = tx.QueryRow(ctx, sqlAssignment, pgx.NamedArgs{"bucket": bucket[:]}).Scan(&id, &assignee)
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return 0, "", fmt.Errorf("assignee of %s: %w", bucket, db.Classify(err))
-	}
-	return id, assignee, nil
+	return id, assignee, db.WrapOr(err, nil, "assignee of %s", bucket)
 }
 
 // tellAssignee notifies the accounts of an assignee.

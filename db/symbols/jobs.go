@@ -85,13 +85,8 @@ func (s *Store) claim(ctx context.Context, sql string, args pgx.NamedArgs) (c cr
 		return c, false, fmt.Errorf("claim a job: %w", db.Classify(err))
 	}
 	row := s.Pool.QueryRow(ctx, sql, args)
-	switch err := row.Scan((*[16]byte)(&c.Report), &c.Architecture, &c.Attempt, &c.Tries); {
-	case errors.Is(err, pgx.ErrNoRows):
-		return c, false, nil
-	case err != nil:
-		return c, false, fmt.Errorf("claim a job: %w", db.Classify(err))
-	}
-	return c, true, nil
+	err = row.Scan((*[16]byte)(&c.Report), &c.Architecture, &c.Attempt, &c.Tries)
+	return c, err == nil, db.WrapOr(err, nil, "claim a job")
 }
 
 // RenewClaim prolongs a claim. It returns ErrLostClaim if another instance has claimed the job since.
@@ -224,31 +219,23 @@ func (s *Store) FilesAdded(ctx context.Context, store string, ids []string) erro
 
 // HeldReports returns those of the reports that belong to held problems.
 func (s *Store) HeldReports(ctx context.Context, reports []crash.OopsID) ([]crash.OopsID, error) {
-	received := make([]time.Time, len(reports))
-	for i, id := range reports {
-		received[i] = id.Received()
-	}
-	held, err := db.List(ctx, s.Pool, sqlHeldReports, pgx.NamedArgs{"ids": uuids(reports), "received": received},
-		db.ScanReportID)
+	held, err := db.List(ctx, s.Pool, sqlHeldReports, reportArgs(reports), db.ScanReportID)
 	return held, db.Wrap(err, "reports of held problems")
 }
 
 // DoneCores returns which of these cores are no longer needed, because their reports have names or do not
 // exist any more.
 func (s *Store) DoneCores(ctx context.Context, cores []crash.OopsID) ([]crash.OopsID, error) {
-	done, err := db.List(ctx, s.Pool, sqlDoneCores, pgx.NamedArgs{"ids": uuids(cores)}, db.ScanReportID)
+	done, err := db.List(ctx, s.Pool, sqlDoneCores, reportArgs(cores), db.ScanReportID)
 	return done, db.Wrap(err, "cores that are done")
 }
 
 // UnrecordedCores returns those of the stored cores that were asked for, but whose arrival was not
 // recorded because the database did not answer.
 func (s *Store) UnrecordedCores(ctx context.Context, stored []crash.OopsID) ([]crash.ReceivedCore, error) {
-	received := make([]time.Time, len(stored))
-	for i, id := range stored {
-		received[i] = id.Received()
-	}
-	found, err := db.List(ctx, s.Pool, sqlUnrecordedCores, pgx.NamedArgs{"ids": uuids(stored), "received": received},
-		db.Into(func(c *crash.ReceivedCore) []any { return []any{(*[16]byte)(&c.Report), &c.Architecture} }))
+	found, err := db.List(ctx, s.Pool, sqlUnrecordedCores, reportArgs(stored), db.Into(func(c *crash.ReceivedCore) []any {
+		return []any{(*[16]byte)(&c.Report), &c.Architecture}
+	}))
 	return found, db.Wrap(err, "cores not recorded")
 }
 
@@ -257,16 +244,17 @@ func (s *Store) CoresRemoved(ctx context.Context, cores []crash.OopsID) error {
 	if len(cores) == 0 {
 		return nil
 	}
-	_, err := s.Pool.Exec(ctx, sqlCoresRemoved, pgx.NamedArgs{"ids": uuids(cores)})
+	_, err := s.Pool.Exec(ctx, sqlCoresRemoved, reportArgs(cores))
 	return db.Wrap(err, "cores removed")
 }
 
-func uuids(ids []crash.OopsID) [][16]byte {
-	out := make([][16]byte, len(ids))
-	for i, id := range ids {
-		out[i] = id
+// reportArgs returns the ids of reports and the times at which they arrived.
+func reportArgs(reports []crash.OopsID) pgx.NamedArgs {
+	ids, received := make([][16]byte, len(reports)), make([]time.Time, len(reports))
+	for i, id := range reports {
+		ids[i], received[i] = id, id.Received()
 	}
-	return out
+	return pgx.NamedArgs{"ids": ids, "received": received}
 }
 
 const (

@@ -121,13 +121,8 @@ func (s *Store) CoreRequested(
 	ctx context.Context, report crash.OopsID, system crash.SystemID,
 ) (received bool, err error) {
 	args := pgx.NamedArgs{"report": [16]byte(report), "system": string(system)}
-	switch err := s.Pool.QueryRow(ctx, sqlCoreRequested, args).Scan(&received); {
-	case errors.Is(err, pgx.ErrNoRows):
-		return false, errCoreNotRequested
-	case err != nil:
-		return false, fmt.Errorf("request for core of %s: %w", report, db.Classify(err))
-	}
-	return received, nil
+	err = s.Pool.QueryRow(ctx, sqlCoreRequested, args).Scan(&received)
+	return received, db.WrapOr(err, errCoreNotRequested, "request for core of %s", report)
 }
 
 var errCoreNotRequested = crash.Errorf(crash.NotFound, "core_not_requested", "This core dump was not asked for.")
@@ -508,14 +503,10 @@ func (b *Builds) LearnFromCore(ctx context.Context, report crash.Fields, loaded 
 
 // owners returns the packages that hold files in any version, by normal path.
 func (b *Builds) owners(ctx context.Context, report crash.Fields, paths []string) (map[string][]string, error) {
-	normal := make([]string, len(paths))
-	for i, name := range paths {
-		normal[i] = debuginfo.NormalPath(name)
-	}
 	owners := map[string][]string{}
 	var path string
 	var packages []string
-	err := db.Each(ctx, b.Pool, sqlBuildOwners, pgx.NamedArgs{"paths": normal,
+	err := db.Each(ctx, b.Pool, sqlBuildOwners, pgx.NamedArgs{"paths": normalPaths(paths),
 		"architecture": debuginfo.ArchitectureOf(report)}, []any{&path, &packages}, func() {
 		owners[path] = append([]string(nil), packages...)
 	})
@@ -526,20 +517,14 @@ func (b *Builds) owners(ctx context.Context, report crash.Fields, paths []string
 // whose build is unknown or contradictory.
 func (b *Builds) BuildsOf(ctx context.Context, report crash.Fields, paths []string) (map[string]debuginfo.BuildID,
 	error) {
-	rows, err := b.Pool.Query(ctx, sqlBuildsOf, installedArgs(report, paths))
-	if err != nil {
-		return nil, fmt.Errorf("builds of files: %w", db.Classify(err))
-	}
 	found, contradictory := map[string]debuginfo.BuildID{}, map[string]bool{}
 	var path, id string
-	_, err = pgx.ForEachRow(rows, []any{&path, &id}, func() error {
+	if err := db.Each(ctx, b.Pool, sqlBuildsOf, installedArgs(report, paths), []any{&path, &id}, func() {
 		if before, ok := found[path]; ok && before != debuginfo.BuildID(id) {
 			contradictory[path] = true
 		}
 		found[path] = debuginfo.BuildID(id)
-		return nil
-	})
-	if err != nil {
+	}); err != nil {
 		return nil, fmt.Errorf("builds of files: %w", db.Classify(err))
 	}
 	known := map[string]debuginfo.BuildID{}
@@ -558,12 +543,16 @@ func installedArgs(report crash.Fields, paths []string) pgx.NamedArgs {
 	for name, version := range debuginfo.InstalledOf(report) {
 		packages, versions = append(packages, name), append(versions, version)
 	}
+	return pgx.NamedArgs{"packages": packages, "versions": versions, "paths": normalPaths(paths),
+		"architecture": debuginfo.ArchitectureOf(report)}
+}
+
+func normalPaths(paths []string) []string {
 	normal := make([]string, len(paths))
 	for i, name := range paths {
 		normal[i] = debuginfo.NormalPath(name)
 	}
-	return pgx.NamedArgs{"packages": packages, "versions": versions, "paths": normal,
-		"architecture": debuginfo.ArchitectureOf(report)}
+	return normal
 }
 
 // A person can ask for a core of a problem. Then machines are asked, even if a core of the problem
