@@ -414,22 +414,18 @@ func (r *round) findStorms(ctx context.Context) error {
 // time.
 func (r *round) readArrivals(ctx context.Context) ([]arrival, error) {
 	since := r.now.Add(-stormLookBack)
-	rows, err := r.store.Pool.Query(ctx, sqlArrivedPackages, pgx.NamedArgs{"after": r.from.round, "since": since})
-	if err != nil {
-		return nil, fmt.Errorf("packages with new problems: %w", db.Classify(err))
-	}
 	var packages []string
 	first := r.now
 	var name string
 	var at time.Time
-	if _, err := pgx.ForEachRow(rows, []any{&name, &at}, func() error {
+	args := pgx.NamedArgs{"after": r.from.round, "since": since}
+	if err := db.Each(ctx, r.store.Pool, sqlArrivedPackages, args, []any{&name, &at}, func() {
 		packages = append(packages, name)
 		if at.Before(first) {
 			first = at
 		}
-		return nil
 	}); err != nil || len(packages) == 0 {
-		return nil, db.Classify(err)
+		return nil, err
 	}
 	arrivals, err := db.List(ctx, r.store.Pool, sqlPackageArrivals, pgx.NamedArgs{
 		"packages": packages, "since": first.Add(-rules.StormTime),
@@ -607,11 +603,8 @@ func (e *Evaluator) claimFiling(ctx context.Context) (due *dueFiling, more bool,
 		err := tx.QueryRow(ctx, sqlNextFiling, pgx.NamedArgs{
 			"since": now.Add(-filingPeriod), "lost": now.Add(-filingLost),
 		}).Scan(&d.id, &d.problem, &d.rule, &actions, &active, &again, &ofRule, &ofAll, &d.signature, &free)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil
-		}
 		if err != nil {
-			return err
+			return db.NoRows(err, nil)
 		}
 		more = true
 		args := pgx.NamedArgs{"id": d.id, "state": rules.CandidateFiling, "decided": now, "by": RulePerson(d.rule),

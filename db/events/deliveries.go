@@ -270,11 +270,8 @@ func (s *Store) claimDelivery(ctx context.Context, tx pgx.Tx, claim *crash.Deliv
 	row := tx.QueryRow(ctx, sqlClaimEndpoint, pgx.NamedArgs{"instance": claim.Instance, "now": now})
 	err = row.Scan(&to.ID, &to.Name, &to.Kind, &to.Host, &to.Channel, &to.PerMinute, db.OrZero(&to.PreviousUntil),
 		&to.Failures, &claim.Claimed, &sealed.address, &sealed.secret, &sealed.previous, db.OrZero(&began), &sent, &limited)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return false, false, nil
-	}
 	if err != nil {
-		return false, false, err
+		return false, false, db.NoRows(err, nil)
 	}
 	args := pgx.NamedArgs{"id": to.ID, "now": now, "until": began.Add(limitWindow)}
 	if now.Before(began.Add(limitWindow)) && sent >= to.PerMinute {

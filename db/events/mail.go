@@ -229,10 +229,7 @@ func (s *Store) RemoveMailAddress(ctx context.Context, user int64) error {
 // the person can switch mail on again.
 func (s *Store) Unsubscribe(ctx context.Context, user int64) error {
 	err := s.endMail(ctx, user, "mail.unsubscribe", sqlUnsubscribe)
-	if errors.Is(err, pgx.ErrNoRows) { // the account is gone, and so is its mail
-		return nil
-	}
-	return err
+	return db.NoRows(err, nil) // without a row, the account is gone, and so is its mail
 }
 
 func (s *Store) endMail(ctx context.Context, user int64, action, sql string) error {
@@ -317,11 +314,8 @@ func (s *Store) planMails(ctx context.Context, user int64) error {
 		work := crash.MailWork{}
 		var err error
 		work.Settings, err = scanSettings(tx.QueryRow(ctx, sqlLockMailSettings, args), user)
-		if errors.Is(err, pgx.ErrNoRows) { // the account is disabled, or another instance decides
-			return nil
-		}
-		if err != nil {
-			return err
+		if err != nil { // without a row, the account is disabled, or another instance decides
+			return db.NoRows(err, nil)
 		}
 		if _, err := tx.Exec(ctx, sqlForgetUnreadable, args); err != nil {
 			return err
@@ -453,6 +447,8 @@ func (s *Store) putBack(ctx context.Context, mail int64, shown []crash.Notice) e
 	})
 }
 
+var errNoMail = crash.Errorf(crash.NotFound, "no_mail", "No mail is due.")
+
 func (s *Store) claimMail(ctx context.Context) (mail crash.Mail, notices []crash.Notice, err error) {
 	unit, err := s.InstanceNumber(ctx)
 	if err != nil {
@@ -462,21 +458,13 @@ func (s *Store) claimMail(ctx context.Context) (mail crash.Mail, notices []crash
 	if err != nil {
 		return mail, nil, err
 	}
-	rows, err := s.Pool.Query(ctx, sqlClaimMail, pgx.NamedArgs{"unit": unit, "now": s.Now(),
-		"stopped": !stop.Stopped.IsZero(), "restored": !stop.Restored.IsZero()})
-	if err == nil {
-		mail, err = pgx.CollectExactlyOneRow(rows, scanMail)
+	mail, err = db.One(ctx, s.Pool, sqlClaimMail, pgx.NamedArgs{"unit": unit, "now": s.Now(),
+		"stopped": !stop.Stopped.IsZero(), "restored": !stop.Restored.IsZero()}, scanMail)
+	if err != nil {
+		return mail, nil, db.WrapOr(err, errNoMail, "claim a mail")
 	}
-	if errors.Is(err, pgx.ErrNoRows) {
-		return mail, nil, crash.Errorf(crash.NotFound, "no_mail", "No mail is due.")
-	}
-	if err == nil {
-		rows, err = s.Pool.Query(s.as(ctx, mail.User), sqlMailNotices, s.RightsArgs(pgx.NamedArgs{"mail": mail.ID,
-			"own": crash.OwnEvents}))
-	}
-	if err == nil {
-		notices, err = pgx.CollectRows(rows, scanNotice)
-	}
+	notices, err = db.List(s.as(ctx, mail.User), s.Pool, sqlMailNotices, s.RightsArgs(pgx.NamedArgs{"mail": mail.ID,
+		"own": crash.OwnEvents}), scanNotice)
 	if err == nil && mail.Kind == crash.MailNotice && len(notices) == 1 && notices[0].Event.Bucket != nil {
 		e := &notices[0].Event
 		err = s.Pool.QueryRow(ctx, sqlFirstTitle, pgx.NamedArgs{"bucket": e.Bucket[:]}).Scan(&e.Thread)

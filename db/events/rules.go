@@ -312,15 +312,11 @@ func (s *Store) Rules(ctx context.Context) ([]rules.Rule, error) {
 
 // Rule returns a rule, even if it is deleted. It returns NotFound if there is none with this id.
 func (s *Store) Rule(ctx context.Context, id int64) (rules.Rule, error) {
-	rows, err := s.Pool.Query(ctx, sqlRule, pgx.NamedArgs{"id": id})
-	return oneRule(rows, err)
+	return oneRule(ctx, s.Pool, sqlRule, pgx.NamedArgs{"id": id})
 }
 
-func oneRule(rows pgx.Rows, err error) (rules.Rule, error) {
-	var r rules.Rule
-	if err == nil {
-		r, err = pgx.CollectExactlyOneRow(rows, scanRule)
-	}
+func oneRule(ctx context.Context, q db.Querier, sql string, args pgx.NamedArgs) (rules.Rule, error) {
+	r, err := db.One(ctx, q, sql, args, scanRule)
 	return r, db.WrapOr(err, errNoRule, "rule")
 }
 
@@ -350,8 +346,7 @@ func (s *Store) SaveRule(ctx context.Context, r rules.Rule, person string) (int6
 				return err
 			}
 		} else {
-			rows, err := tx.Query(ctx, sqlLockRule, args)
-			old, err := oneRule(rows, err)
+			old, err := oneRule(ctx, tx, sqlLockRule, args)
 			if err == nil && old.Deleted {
 				err = errNoRule
 			}
@@ -391,8 +386,7 @@ func (s *Store) DeleteRule(ctx context.Context, id int64, deleted bool, person s
 		if err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, sqlRule, args)
-		if r, err = oneRule(rows, err); err != nil {
+		if r, err = oneRule(ctx, tx, sqlRule, args); err != nil {
 			return err
 		}
 		event := db.AuditEvent{Person: person, Action: "rule.restore", Subject: r.Name, After: auditedRule(r),
@@ -569,13 +563,7 @@ func (s *Store) candidates(ctx context.Context, sql string, limit int) ([]rules.
 // Candidate returns a candidate. It returns NotFound if there is none with this id.
 func (s *Store) Candidate(ctx context.Context, id int64) (rules.Candidate, error) {
 	c, err := db.One(ctx, s.Pool, sqlCandidate, pgx.NamedArgs{"id": id}, scanCandidate)
-	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		return c, errNoCandidate
-	case err != nil:
-		return c, fmt.Errorf("candidate: %w", db.Classify(err))
-	}
-	return c, nil
+	return c, db.WrapOr(err, errNoCandidate, "candidate")
 }
 
 // ApproveCandidate records that a person filed the bug of a candidate.

@@ -306,11 +306,8 @@ func (s *Retention) step(ctx context.Context, id int64) (run privacy.Run, mine b
 		run, err = db.One(ctx, tx, sqlClaim, pgx.NamedArgs{"id": id}, func(row pgx.CollectableRow) (privacy.Run, error) {
 			return scanRun(row, &received, (*[16]byte)(&last), &hash)
 		})
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil
-		}
 		if err != nil {
-			return err
+			return db.NoRows(err, nil)
 		}
 		mine = true
 		ended := hash != s.table.Hash()
@@ -426,11 +423,8 @@ func (s *Retention) remove(ctx context.Context, tx pgx.Tx, run *privacy.Run, id 
 	var complete bool
 	var body []byte
 	err := tx.QueryRow(ctx, sqlLockReport, args).Scan(&address, &complete, &body)
-	if errors.Is(err, pgx.ErrNoRows) { // retention has dropped it
-		return nil
-	}
-	if err != nil {
-		return err
+	if err != nil { // without a row, retention has dropped it
+		return db.NoRows(err, nil)
 	}
 	fields, err := db.Decompress(body)
 	if err != nil {
@@ -477,10 +471,6 @@ const (
 // the reports, the heads, the sort keys, and the buckets of reports.
 func (c *checking) checkEnds(ctx context.Context) error {
 	everything := pgx.NamedArgs{"everything": c.scope.Buckets == 0, "most": max(c.scope.Most, 1)}
-	rows, err := c.Query(ctx, endsOfBuckets, everything)
-	if err != nil {
-		return fmt.Errorf("first and last: %w", err)
-	}
 	var (
 		id                     crash.BucketID
 		headExists             bool
@@ -489,8 +479,8 @@ func (c *checking) checkEnds(ctx context.Context) error {
 		versions               []string
 		releases               []crash.Release
 	)
-	if _, err := pgx.ForEachRow(rows, []any{&id, &headExists, &lowVersion, &topVersion, &lowRelease,
-		&topRelease, &versions, &releases}, func() error {
+	if err := db.Each(ctx, c, endsOfBuckets, everything, []any{&id, &headExists, &lowVersion, &topVersion, &lowRelease,
+		&topRelease, &versions, &releases}, func() {
 		c.result.Counts += 4
 		if !headExists {
 			c.differ("the problem that stands for another", id.String(), "", "a problem")
@@ -507,32 +497,23 @@ func (c *checking) checkEnds(ctx context.Context) error {
 			c.differ("first and last release of a problem", id.String(), string(lowRelease+" – "+topRelease),
 				string(low+" – "+top))
 		}
-		return nil
 	}); err != nil {
 		return fmt.Errorf("first and last: %w", err)
 	}
 	if err := c.checkSeen(ctx, everything); err != nil {
 		return fmt.Errorf("first and last seen: %w", err)
 	}
-	if err := c.checkKeys(ctx, everything); err != nil {
+	if err := c.checkKeys(ctx, keysOfVersions, everything); err != nil {
 		return fmt.Errorf("keys of versions: %w", err)
 	}
 	return c.checkBuckets(ctx, everything)
 }
 
-func (c *checking) checkKeys(ctx context.Context, args pgx.NamedArgs) error {
-	rows, err := c.Query(ctx, keysOfVersions, args)
-	if err != nil {
-		return err
-	}
-	return c.compareKeys(rows)
-}
-
-// compareKeys compares stored sort keys of versions with those that package dpkg computes.
-func (c *checking) compareKeys(rows pgx.Rows) error {
+// checkKeys compares stored sort keys of versions with those that package dpkg computes.
+func (c *checking) checkKeys(ctx context.Context, sql string, args pgx.NamedArgs) error {
 	var version string
 	var key []byte
-	_, err := pgx.ForEachRow(rows, []any{&version, &key}, func() error {
+	return db.Each(ctx, c, sql, args, []any{&version, &key}, func() {
 		var want []byte
 		if dpkg.Valid(version) {
 			want = dpkg.Key(version)
@@ -540,18 +521,15 @@ func (c *checking) compareKeys(rows pgx.Rows) error {
 		if c.result.Counts++; !bytes.Equal(key, want) {
 			c.differ("the place of a version in the order", version, fmt.Sprintf("%x", key), fmt.Sprintf("%x", want))
 		}
-		return nil
 	})
-	return err
 }
 
 // checkBuckets finds reports whose bucket does not exist.
 func (c *checking) checkBuckets(ctx context.Context, args pgx.NamedArgs) error {
 	var id crash.OopsID
-	err := db.Each(ctx, c, reportsWithoutBucket, args, []any{(*[16]byte)(&id)}, func() {
+	return db.Each(ctx, c, reportsWithoutBucket, args, []any{(*[16]byte)(&id)}, func() {
 		c.differ("the problem of a report", id.String(), "", "a problem")
 	})
-	return err
 }
 
 // differ adds a difference to the result. It lists at most scope.Most of each kind, but counts all.
@@ -700,11 +678,7 @@ func (c *checking) checkSeen(ctx context.Context, args pgx.NamedArgs) error {
 		}); err != nil {
 		return err
 	}
-	rows, err := c.Query(ctx, keysOfSeen, args)
-	if err != nil {
-		return err
-	}
-	return c.compareKeys(rows)
+	return c.checkKeys(ctx, keysOfSeen, args)
 }
 
 func (c *checking) compareSeen(of string, k storedSeen) {
