@@ -201,10 +201,10 @@ func (r GateResult) lack() string {
 		return fmt.Sprintf("A pass needs about %.0f more machine-days, but %s arrived and ended the comparison.",
 			machineDays, r.Replaced)
 	case math.IsInf(days, 1):
-		return fmt.Sprintf("A pass needs about %.0f more machine-days. At the present number of active machines, %d "+
+		return fmt.Sprintf("A pass needs about %.0f more machine-days. At the current number of active machines, %d "+
 			"days, the longest comparison, are too short.", machineDays, GateWindowDays)
 	}
-	return fmt.Sprintf("A pass needs about %.0f more machine-days: %s at the present number of active machines.",
+	return fmt.Sprintf("A pass needs about %.0f more machine-days: %s at the current number of active machines.",
 		machineDays, crash.Counted(int64(math.Ceil(days)), "day", "days"))
 }
 
@@ -589,7 +589,7 @@ func (r GateResult) comparable() bool {
 // Ratio returns the rate of all versions after the update, divided by that before.
 func (r GateResult) Ratio() Interval { return Ratio(r.Before.Sample, r.After.Sample, r.Dispersion) }
 
-// Needed returns the machine-days that a pass still needs, and the days at the present number of active machines.
+// Needed returns the machine-days that a pass still needs, and the days at the current number of active machines.
 // Both are zero if there is enough. Machine-days are infinite if more of them cannot help, and days if the window
 // after the update is over.
 func (r GateResult) Needed() (machineDays, days float64) {

@@ -25,7 +25,7 @@ var (
 	errManyConfirms = crash.Errorf(crash.TooMany, "too_many_confirmations",
 		"You asked for too many links, or this address got too many. Look for the last one, or try again tomorrow.")
 	errManyTests = crash.Errorf(crash.TooMany, "too_many_tests",
-		"You have sent %d test mails within an hour. Try again later.", maxTests)
+		"You have sent %d test emails within an hour. Try again later.", maxTests)
 	errNotPending = crash.Errorf(crash.Conflict, "mail_address_not_pending",
 		"This link is not for the address that you entered last. Ask for a new link.")
 )
@@ -535,7 +535,7 @@ func (s *Store) RecordTestMail(ctx context.Context, user int64, address string, 
 	return db.Wrap(err, "record test mail")
 }
 
-var errUnknownMail = crash.Errorf(crash.NotFound, "unknown_mail", "There is no such mail that has failed.")
+var errUnknownMail = crash.Errorf(crash.NotFound, "unknown_mail", "There is no failed email with this number.")
 
 const (
 	sqlMails = `

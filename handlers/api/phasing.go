@@ -535,7 +535,7 @@ type gateProblem struct {
 }
 
 type gateMissing struct {
-	Days        *float64 `json:"days" doc:"Days until then at the present rate; null: never."`
+	Days        *float64 `json:"days" doc:"Days until then at the current rate; null: never."`
 	MachineDays *float64 `json:"machine_days" doc:"Machine-days needed after the update; null: no number is enough."`
 }
 

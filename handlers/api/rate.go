@@ -430,7 +430,7 @@ type problemStatus struct {
 	Embargo   *embargo      `json:"embargo" doc:"The embargo; null: the problem is not embargoed."`
 	Entries   []statusEntry `json:"entries" doc:"All decisions, oldest first; empty for callers who may not read reports."`
 	Fixed     []statusFix   `json:"fixed" doc:"Versions marked as fixed, by release, the newest release first."`
-	Held      bool          `json:"held" doc:"Whether it is exempt from retention; false if the caller may not read reports."`
+	Held      bool          `json:"held" doc:"Whether it is exempt from retention; false without the right to read reports."`
 	Manual    string        `json:"manual_state" doc:"muted, wontfix, fixed-by-hand and seen-again, separated by blanks."`
 	Text      string        `json:"manual_status" doc:"The manual status, explained."`
 	Muted     *statusEntry  `json:"muted" doc:"The mute; null: the problem is not muted."`
@@ -459,7 +459,7 @@ type statusEntry struct {
 	Reason   string       `json:"reason"`
 	Undone   string       `json:"undone" doc:"When it was undone, UTC; or empty."`
 	UndoneBy string       `json:"undone_by"`
-	Until    *statusUntil `json:"until" doc:"With muted: its conditions; else null. Without a condition: until somebody unmutes it."`
+	Until    *statusUntil `json:"until" doc:"With muted: its conditions; else null. Empty: until someone unmutes it."`
 }
 
 type statusUntil struct {
@@ -482,10 +482,10 @@ type statusFix struct {
 }
 
 type statusQuestion struct {
-	Confirm   bool           `json:"confirm,omitempty" doc:"With fixed: true confirms a version in which the problem was already seen."`
+	Confirm   bool           `json:"confirm,omitempty" doc:"With fixed: true confirms a version in which it was already seen."`
 	Fixes     []fixQuestion  `json:"fixes,omitempty" doc:"With fixed: the versions with the fix."`
 	Forever   bool           `json:"forever,omitempty" doc:"With muted and without until: until somebody unmutes it."`
-	Hold      *bool          `json:"hold,omitempty" doc:"Instead of kind: true holds the problem, false lifts the hold."`
+	Hold      *bool          `json:"hold,omitempty" doc:"Instead of kind: true starts a retention hold, false ends it."`
 	Kind      string         `json:"kind,omitempty" doc:"muted, wontfix, fixed, embargo or lift-embargo."`
 	Reason    string         `json:"reason,omitempty" doc:"One line of at most 500 characters."`
 	Replaces  int64          `json:"replaces,omitempty" doc:"With muted: number of the mute that this one replaces."`

@@ -172,7 +172,7 @@ func (s *Pages) ShowConfirmAddress(w http.ResponseWriter, r *http.Request) error
 		return err
 	}
 	return s.web.Page(w, r, http.StatusOK, view.ConfirmAddress(view.ConfirmAddressPage{
-		Shell: s.web.Shell(r, "Confirm your mail address"), Address: address, Path: r.URL.EscapedPath(),
+		Shell: s.web.Shell(r, "Confirm your email address"), Address: address, Path: r.URL.EscapedPath(),
 	}))
 }
 
@@ -192,9 +192,9 @@ const mailBadChoice = "The form has an unknown value. Reload the page, then choo
 
 func mailTested(accepted bool, reply string) string {
 	if accepted {
-		return "The relay accepted the test mail: " + reply
+		return "The relay accepted the test email: " + reply
 	}
-	return "The relay did not accept the test mail: " + reply
+	return "The relay did not accept the test email: " + reply
 }
 
 // adminMails is the number of mails on a page for administrators.
@@ -205,7 +205,7 @@ func (s *Pages) ShowMails(w http.ResponseWriter, r *http.Request) error {
 	var p view.MailAdminPage
 	p.State = crash.MailState(r.URL.Query().Get("state"))
 	if p.State != "" && !slices.Contains(crash.MailStates, p.State) {
-		return crash.Errorf(crash.Invalid, "unknown_state", "%q is not a state of mails.", p.State)
+		return crash.Errorf(crash.Invalid, "unknown_state", "%q is not a state of emails.", p.State)
 	}
 	before, err := idOrZero(r.URL.Query().Get("before"))
 	if err != nil {
@@ -248,7 +248,7 @@ func (s *Pages) RetryMail(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Events.RetryMail(r.Context(), id); err != nil {
 		return err
 	}
-	return s.flash(w, r, layout.FlashDone, "The mail will be sent within seconds.", layout.PathMailAdmin)
+	return s.flash(w, r, layout.FlashDone, "The email will be sent within seconds.", layout.PathMailAdmin)
 }
 
 // maxUnsubscribeBytes is the largest body of a request to unsubscribe; the largest valid one is a

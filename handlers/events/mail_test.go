@@ -52,7 +52,7 @@ func TestMailSettings(t *testing.T) {
 	for _, bad := range []string{"", "ada", "ada@example.org\r\nBcc: eve@example.org"} {
 		ada.Post(page+"/address", url.Values{"address": {bad}}).Want(http.StatusUnprocessableEntity).WantText(
 			"#address-problem",
-			"This is not a mail address.")
+			"This is not an email address.")
 	}
 	ada.Post(page+"/test", nil).WantRedirect(http.StatusSeeOther, page)
 	ada.Get(page).WantText(".flash-error", "Confirm an address first.")
@@ -90,7 +90,7 @@ func TestMailSettings(t *testing.T) {
 		t.Error("the page does not show what was saved")
 	}
 	ada.Post(page+"/test", nil).Want(http.StatusSeeOther)
-	ada.Get(page).WantText(".flash-done", "The relay accepted the test mail: ").WantText(".mails", "test sent")
+	ada.Get(page).WantText(".flash-done", "The relay accepted the test email: ").WantText(".mails", "test sent")
 	server.OnRcpt(func(string) error { return mailtest.Permanent })
 	ada.Post(page+"/test", nil).Want(http.StatusSeeOther)
 	ada.Get(page).WantText(".flash-error", "550 5.1.1 No such mailbox")
@@ -184,7 +184,7 @@ func TestMailAdmin(t *testing.T) {
 		WantText("#test-problem", "address")
 	root.Post("/admin/mail/test", url.Values{"address": {"postmaster@example.org"}}).
 		WantRedirect(http.StatusSeeOther, "/admin/rules#mail")
-	root.Get("/admin/rules").WantText(".flash-error", "The relay did not accept the test mail: ")
+	root.Get("/admin/rules").WantText(".flash-error", "The relay did not accept the test email: ")
 	server.OnRcpt(nil)
 	root.Post(page.Attr(".mails form", "action"), nil).Want(http.StatusSeeOther)
 	checktest.NoError(t, site.Mailer.Round(t.Context()))

@@ -266,7 +266,7 @@ const confirmFor = 3 * 24 * time.Hour
 
 var (
 	errBadLink = crash.Errorf(crash.NotFound, "bad_mail_link",
-		"This link is incomplete or was not made here. Copy it completely from the mail.")
+		"This link is incomplete or was not made here. Copy the whole link from the email.")
 	errOldLink = crash.Errorf(crash.Conflict, "old_mail_link",
 		"This link has expired. Ask for a new one in your settings of notifications.")
 )
@@ -409,7 +409,7 @@ func (m *Mailer) thread(e crash.Event) string {
 }
 
 var errAddress = crash.Errorf(crash.Invalid, "bad_mail_address",
-	"This is not a mail address. It should look like name@example.org, without a display name.")
+	"This is not an email address. It should look like name@example.org, without a display name.")
 
 // ParseAddress checks a bare mail address that a person typed, and returns it without spaces around
 // it. It refuses quoted names and control characters, which could forge headers.
@@ -463,17 +463,17 @@ func (m *Mailer) write(key []byte, mail crash.Mail, notices []crash.Notice) (tex
 	base := m.config.BaseURL
 	switch mail.Kind {
 	case crash.MailConfirm:
-		return texts{Subject: "Confirm your mail address", Heading: "Confirm your mail address",
+		return texts{Subject: "Confirm your email address", Heading: "Confirm your email address",
 			Lead: []string{oneLine(mail.Name) + " wants to get notifications from " + base + " at this address.", "If that " +
 				"was not you, do nothing: without your confirmation this address gets no further mail."},
 			Link:  base + m.confirmPath(key, mail.User, mail.Address, mail.Created.Add(confirmFor)),
 			Label: "Confirm this address", Why: "You get this because somebody entered this address on the notifications " +
 				"page."}, nil
 	case crash.MailTest:
-		return texts{Subject: "Test mail from mishap", Heading: "Test mail from mishap",
+		return texts{Subject: "Test email from mishap", Heading: "Test email from mishap",
 			Lead: []string{"Mail from " + base + " arrives here."},
 			Link: base + PathSettings, Label: "Your notifications", Why: "You get this because somebody pressed “Send a " +
-				"test mail”."}, nil
+				"test email”."}, nil
 	case crash.MailNotice, crash.MailSummary, crash.MailDigest:
 	}
 	if len(notices) == 0 {
@@ -518,8 +518,8 @@ func (m *Mailer) several(t *texts, mail crash.Mail, notices []crash.Notice) {
 	t.Heading = crash.Counted(n, "notification", "notifications")
 	if mail.Kind == crash.MailSummary {
 		t.Heading = crash.Counted(n, "more notification", "more notifications")
-		t.Lead = []string{"You have had " + crash.Counted(crash.MailsPerHour, "mail", "mails") + " within an hour. These " +
-			"notifications come as one mail."}
+		t.Lead = []string{"You have had " + crash.Counted(crash.MailsPerHour, "email", "emails") + " within an hour. These " +
+			"notifications come as one email."}
 	}
 	t.Subject = t.Heading + ": " + strings.ToLower(worst.Kind.Label()) + ": " + clean(worst.Heading())
 	for _, notice := range notices[:min(len(notices), maxLines)] {

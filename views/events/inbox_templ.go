@@ -404,7 +404,7 @@ func inboxControls(p InboxPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if p.Filter.Mail != 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "<p class=\"notice\" role=\"status\">These are the notifications in one mail.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "<p class=\"notice\" role=\"status\">These are the notifications in one email.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

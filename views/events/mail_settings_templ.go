@@ -149,7 +149,7 @@ func mailAddress(p MailSettingsPage) templ.Component {
 			}
 			ctx = templ.InitializeContext(ctx)
 			if p.Settings.Address == "" {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<p>You get no mail yet. Enter an address, and confirm it by the link in the first mail.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<p>You get no mail yet. Enter an address, and confirm it by the link in the first email.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -172,7 +172,7 @@ func mailAddress(p MailSettingsPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if p.On {
-					templ_7745c5c3_Err = layout.PostButton(layout.PostFormArgs{ID: "mail-test", Action: PathNotifications + "/test", CSRFToken: p.Shell.CSRFToken, Class: "inline"}, layout.Button{Text: "Send a test mail"}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = layout.PostButton(layout.PostFormArgs{ID: "mail-test", Action: PathNotifications + "/test", CSRFToken: p.Shell.CSRFToken, Class: "inline"}, layout.Button{Text: "Send a test email"}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -204,7 +204,7 @@ func mailAddress(p MailSettingsPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "</span></p><p class=\"hint\">Open the link in the mail to this address within three days.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "</span></p><p class=\"hint\">Open the link in the email to this address within three days.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -253,7 +253,7 @@ func mailAddress(p MailSettingsPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if p.Settings.Address == "" {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "Your mail address")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "Your email address")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -344,7 +344,7 @@ func mailAddress(p MailSettingsPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout.Section("mail-address-heading", "Mail address").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = layout.Section("mail-address-heading", "Email address").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -481,7 +481,7 @@ func mailChoices(p MailSettingsPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = layout.Field("mail-hour", "Hour of the daily or weekly mail").Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = layout.Field("mail-hour", "Hour of the daily or weekly email").Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -553,7 +553,7 @@ func mailChoices(p MailSettingsPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = layout.Field("mail-weekday", "Day of the weekly mail").Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = layout.Field("mail-weekday", "Day of the weekly email").Render(templ.WithChildren(ctx, templ_7745c5c3_Var20), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -612,7 +612,7 @@ func mailChoices(p MailSettingsPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 53, "</select></div><p class=\"hint\">Mail about single events waits until they end. Alerts, daily and weekly mail do not.</p></fieldset><fieldset class=\"field\"><legend>About</legend><div class=\"mail-kinds\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 53, "</select></div><p class=\"hint\">Mail about single events waits until they end. Alerts, daily and weekly emails do not.</p></fieldset><fieldset class=\"field\"><legend>About</legend><div class=\"mail-kinds\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -883,7 +883,7 @@ func mailHistory(p MailSettingsPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = layout.Section("mail-history", "Last mails to you").Render(templ.WithChildren(ctx, templ_7745c5c3_Var37), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = layout.Section("mail-history", "Latest emails to you").Render(templ.WithChildren(ctx, templ_7745c5c3_Var37), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1074,7 +1074,7 @@ func ConfirmAddress(p ConfirmAddressPage) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 84, "<div class=\"narrow\"><h1 class=\"page-title\">Confirm your mail address</h1><p class=\"break\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 84, "<div class=\"narrow\"><h1 class=\"page-title\">Confirm your email address</h1><p class=\"break\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1257,9 +1257,9 @@ func mailSummary(m MailSummary, s layout.Shell) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var53 string
-			templ_7745c5c3_Var53, templ_7745c5c3_Err = templ.JoinStringErrs("from " + m.From + ". Last accepted mail: ")
+			templ_7745c5c3_Var53, templ_7745c5c3_Err = templ.JoinStringErrs("from " + m.From + ". Last accepted email: ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/events/mail_settings.templ`, Line: 230, Col: 48}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/events/mail_settings.templ`, Line: 230, Col: 49}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var53))
 			if templ_7745c5c3_Err != nil {
@@ -1326,7 +1326,7 @@ func mailSummary(m MailSummary, s layout.Shell) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 101, "> <button>Send a test mail</button>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 101, "> <button>Send a test email</button>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1367,7 +1367,7 @@ func mailStatesNav(states map[crash.MailState]int64, current crash.MailState) te
 			templ_7745c5c3_Var57 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 102, "<nav class=\"filing-states\" aria-label=\"States of mails\" title=\"Waiting mails, and others of the past day\"><a href=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 102, "<nav class=\"filing-states\" aria-label=\"States of emails\" title=\"Waiting emails, and others of the past day\"><a href=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1500,7 +1500,7 @@ func MailAdmin(p MailAdminPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(p.Mails) == 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 114, "<div class=\"empty\"><p>There are no such mails.</p></div>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 114, "<div class=\"empty\"><p>There are no such emails.</p></div>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1561,7 +1561,7 @@ func mailKind(k crash.MailKind, notices int64) string {
 func mailMode(m crash.MailMode) string {
 	switch m {
 	case crash.MailImmediate:
-		return "at once, a mail for each event"
+		return "at once, an email for each event"
 	case crash.MailDaily:
 		return "once a day, if there is something"
 	case crash.MailWeekly:

@@ -484,7 +484,7 @@ func notices() []specimen {
 		p.Mails = mails()
 	})
 	mistakes := settings(func(p *eventsview.MailSettingsPage) {
-		p.Typed, p.Problem = "vera", "This is not a mail address."
+		p.Typed, p.Problem = "vera", "This is not an email address."
 		p.Wrong = "“Mars/Olympus” is not a time zone that this machine knows."
 	})
 	return []specimen{

@@ -353,9 +353,9 @@ func Account(p AccountPage) templ.Component {
 								return templ_7745c5c3_Err
 							}
 							var templ_7745c5c3_Var19 string
-							templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(p.Tracker + " then mails you about bugs that you create.")
+							templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(p.Tracker + " then emails you about bugs that you create.")
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/people/account.templ`, Line: 75, Col: 68}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/people/account.templ`, Line: 75, Col: 69}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 							if templ_7745c5c3_Err != nil {
