@@ -195,10 +195,10 @@ type metrics struct {
 func newMetrics(to prometheus.Registerer, more []prometheus.Collector) (*metrics, error) {
 	m := &metrics{
 		reports: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "mishap_ingest_reports_total", Help: "Reports received, by what came of them and why.",
+			Name: "mishap_ingest_reports_total", Help: "Reports received, by result and reason.",
 		}, []string{"outcome", "reason"}),
 		cores: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "mishap_ingest_cores_total", Help: "Cores received, by what came of them and why.",
+			Name: "mishap_ingest_cores_total", Help: "Cores received, by result and reason.",
 		}, []string{"outcome", "reason"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "mishap_ingest_seconds", Help: "Time from the head of a request to its answer.",

@@ -272,10 +272,10 @@ func (*oidcClient) userInfo(ctx context.Context, p *provider, subject string, to
 		return unavailable(errors.New("reading UserInfo failed")) // the error may hold the answer
 	}
 	if info.Subject != subject {
-		return refused("foreign_user_info", "The provider describes another person than the one who signed in.")
+		return refused("foreign_user_info", "The user information from the provider is about another person.")
 	}
 	if err := info.Claims(&claims); err != nil { // overwrites those of the id token
-		return refused("bad_user_info", "The provider describes you in a form that mishap does not understand.")
+		return refused("bad_user_info", "The user information from the provider has an unknown form.")
 	}
 	return nil
 }
