@@ -596,7 +596,7 @@ func (h outageHandler) Handle(ctx context.Context, r slog.Record) error {
 	r = r.Clone()
 	r.AddAttrs(slog.String("note", "further messages about the database are left out until it works again"))
 	if full {
-		r.AddAttrs(slog.String("remedy", "make space on the disk of the database; it continues by itself"))
+		r.AddAttrs(slog.String("remedy", "make space on the disk of the database; mishap then continues"))
 	}
 	return h.Handler.Handle(ctx, r)
 }

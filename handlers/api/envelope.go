@@ -636,8 +636,8 @@ func (a *answers) dateRange(in input) (since, until time.Time, err error) {
 	case in.given["from"] && in.given["to"]:
 		return in.day("from"), in.day("to"), nil
 	case in.given["from"] || in.given["to"]:
-		return since, until, crash.Errorf(crash.Invalid, "half_a_range", "The parameters from and to belong together: "+
-			"one of them is missing.")
+		return since, until, crash.Errorf(crash.Invalid, "half_a_range", "The parameters from and to must be given "+
+			"together: one of them is missing.")
 	}
 	return today, today, nil
 }

@@ -1519,7 +1519,7 @@ func TrackerHelp() templ.Component {
 			templ_7745c5c3_Var66 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 110, "<p>To connect from a terminal, run <code>./setup-oauth-token.sh</code>. <code>mishap filings reconcile</code> finds bugs of mishap’s account that no problem links.</p><p>mishap writes to bugs by itself only where an update is switched on. The first row that matches the source package applies. Subscribers of the bug get an email for each comment and each change of the section.</p><dl class=\"facts\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 110, "<p>To connect from a terminal, run <code>./setup-oauth-token.sh</code>. <code>mishap filings reconcile</code> finds bugs of mishap’s account that no problem links.</p><p>mishap writes to bugs automatically only where an update is switched on. The first row that matches the source package applies. Subscribers of the bug get an email for each comment and each change of the section.</p><dl class=\"facts\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -84,7 +84,7 @@ var endpointKinds = []struct {
 	{crash.EndpointMattermost, "Mattermost", "In Mattermost, open Integrations, Incoming Webhooks, and add one. Its " +
 		"address is a secret."},
 	{crash.EndpointMatrix, "Matrix", "Create an account for mishap on a homeserver and invite it to an unencrypted " +
-		"room. mishap needs an access token of that account, and does not join the room by itself."},
+		"room. mishap needs an access token of that account, and does not join the room automatically."},
 }
 
 // EndpointWord returns the name of a kind of endpoint.

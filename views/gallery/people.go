@@ -69,7 +69,7 @@ func decided() []specimen {
 				{Name: "Database"}, {Name: "Report counts",
 					Problem: "Reports are stored, but they cannot be counted at the moment.",
 					Detail:  "Counting has failed since 2026-11-21 11:40:00 UTC.",
-					Remedy:  "correct what the last error says; counting then continues by itself"},
+					Remedy:  "correct what the last error says; counting then continues automatically"},
 				{Name: "Bug tracker", Problem: "3 filings wait until the tracker accepts an access token of mishap.",
 					Warning: true, Remedy: "connect the account again", Link: "/admin/tracker"}})},
 		{"Tracker, connected", adminview.Tracker(trackerPage(bugsview.TrackerPage{

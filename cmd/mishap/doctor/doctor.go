@@ -779,7 +779,7 @@ func (d *doctor) certificate(ctx context.Context, base *url.URL) (Finding, bool)
 	}
 	message := "the certificate of " + base.Hostname() + " is valid until " + ends.UTC().Format(time.DateOnly)
 	if ends.Sub(d.Now()) < certificateWarning {
-		return warned("base_url", message, "renew it now, and see why it was not renewed by itself"), true
+		return warned("base_url", message, "renew it now, and see why it was not renewed automatically"), true
 	}
 	return good("base_url", message), true
 }
