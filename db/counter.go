@@ -598,7 +598,7 @@ func (s *Store) Health(ctx context.Context) []crash.HealthCheck {
 // health reports whether stored reports can be counted.
 func (c *counter) health() crash.HealthCheck {
 	h := crash.HealthCheck{ID: "counting", Name: "Report counts",
-		Remedy: "correct what the last error says; counting then continues by itself"}
+		Remedy: "correct what the last error says; counting then continues automatically"}
 	c.mu.Lock()
 	reports, limit := c.reports, c.limit
 	c.mu.Unlock()

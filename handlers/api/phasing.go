@@ -276,7 +276,7 @@ func (a *answers) series(r crash.Release) string {
 type evidence struct {
 	New   rate   `json:"new" doc:"For the new version, from its first day until now."`
 	Old   rate   `json:"old" doc:"For the old version, on the days before."`
-	Ratio *ratio `json:"ratio" doc:"Ratio of the new rate to the old one; null if a version has no days, or neither crashes."`
+	Ratio *ratio `json:"ratio" doc:"New rate divided by the old one; null: no days of a version, or no crashes."`
 }
 
 // rate is the number of crashes per machine.
@@ -485,7 +485,7 @@ type updateGate struct {
 type gateRelease struct {
 	After       gateWindow    `json:"after" doc:"Days on which the version was the newest one, at most 56."`
 	Against     string        `json:"against" doc:"The version that it was compared with; empty: none."`
-	Choice      string        `json:"against_choice" doc:"Why this version was chosen: named, previous, earlier, thin or none."`
+	Choice      string        `json:"against_choice" doc:"Why this version: named, previous, earlier, thin or none."`
 	Before      gateWindow    `json:"before" doc:"Days on which that version was the newest one, at most 56."`
 	Dispersion  float64       `json:"dispersion" doc:"Variance of the number of reports, relative to a Poisson one."`
 	Increased   bool          `json:"increased" doc:"Whether the rate rose significantly."`
@@ -518,7 +518,7 @@ type gateWindow struct {
 	Since       string       `json:"since" doc:"First day (UTC), YYYYMMDD; empty if there is none."`
 	Until       string       `json:"until" doc:"Last day, inclusive."`
 
-	Seen int64 `json:"version_machines" doc:"Distinct machines that reported the version itself in these days (stored reports)."`
+	Seen int64 `json:"version_machines" doc:"Machines that reported the version itself in these days (stored reports)."`
 
 	OwnRate gateInterval `json:"version_rate" doc:"Reports of the version itself per 1,000 machine-days."`
 	Own     int64        `json:"version_reports" doc:"Reports of the version itself."`

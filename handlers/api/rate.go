@@ -430,7 +430,7 @@ type problemStatus struct {
 	Embargo   *embargo      `json:"embargo" doc:"The embargo; null: the problem is not embargoed."`
 	Entries   []statusEntry `json:"entries" doc:"All decisions, oldest first; empty for callers who may not read reports."`
 	Fixed     []statusFix   `json:"fixed" doc:"Versions marked as fixed, by release, the newest release first."`
-	Held      bool          `json:"held" doc:"Whether it is exempt from retention; false without the right to read reports."`
+	Held      bool          `json:"held" doc:"Exempt from retention; false for callers who may not read reports."`
 	Manual    string        `json:"manual_state" doc:"muted, wontfix, fixed-by-hand and seen-again, separated by blanks."`
 	Text      string        `json:"manual_status" doc:"The manual status, explained."`
 	Muted     *statusEntry  `json:"muted" doc:"The mute; null: the problem is not muted."`
@@ -482,7 +482,7 @@ type statusFix struct {
 }
 
 type statusQuestion struct {
-	Confirm   bool           `json:"confirm,omitempty" doc:"With fixed: true confirms a version in which it was already seen."`
+	Confirm   bool           `json:"confirm,omitempty" doc:"With fixed: true accepts a version that was already affected."`
 	Fixes     []fixQuestion  `json:"fixes,omitempty" doc:"With fixed: the versions with the fix."`
 	Forever   bool           `json:"forever,omitempty" doc:"With muted and without until: until somebody unmutes it."`
 	Hold      *bool          `json:"hold,omitempty" doc:"Instead of kind: true starts a retention hold, false ends it."`

@@ -79,8 +79,8 @@ var endpointKinds = []struct {
 }{
 	{crash.EndpointWebhook, "Webhook", "A program of your own gets each event as JSON, signed as Standard Webhooks " +
 		"describes. mishap shows the secret once, after you have added the endpoint."},
-	{crash.EndpointSlack, "Slack", "In Slack, create an app with “Incoming Webhooks” and add a webhook to a channel. " +
-		"Its address is a secret."},
+	{crash.EndpointSlack, "Slack", "In Slack, create an app with “Incoming Webhooks” and add a webhook to a " +
+		"channel. Its address is a secret."},
 	{crash.EndpointMattermost, "Mattermost", "In Mattermost, open Integrations, Incoming Webhooks, and add one. Its " +
 		"address is a secret."},
 	{crash.EndpointMatrix, "Matrix", "Create an account for mishap on a homeserver and invite it to an unencrypted " +

@@ -134,7 +134,7 @@ base_url = "crashes.example.com"
 		{"mail values", "smtp_url = \"relay:hush5\"\nsmtp_tls = \"yes\"\nmail_from = \"ada\"\n", nil, []string{
 			`F:1: smtp_url: expected an address such as smtps://user:password@relay.example.org, or nothing, got something else (not shown)`,
 			`F:2: smtp_tls: expected "require", "opportunistic" or "off", got "yes"`,
-			`F:3: mail_from: expected an email address such as crashes@example.org, or nothing, got "ada"`,
+			`F:3: mail_from: expected a mail address such as crashes@example.org, or nothing, got "ada"`,
 		}},
 		{"proxy header from anyone", "proxy_auth_header = \"X-Forwarded-User\"\n", nil, []string{
 			`F:1: proxy_auth_header: expected proxy_auth_from beside it, got none`,

@@ -100,7 +100,7 @@ func (c *Config) keys() []key {
 		number("export_rate_per_address", "a number of files per minute, or 0 for no limit", &c.ExportRatePerAddress, 0, 1e9),
 		secret("smtp_url", "an address such as smtps://user:password@relay.example.org, or nothing", &c.SMTPURL, isRelay),
 		choice("smtp_tls", &c.SMTPTLS, "require", "opportunistic", "off"),
-		text("mail_from", "an email address such as crashes@example.org, or nothing", &c.MailFrom, isFrom),
+		text("mail_from", "a mail address such as crashes@example.org, or nothing", &c.MailFrom, isFrom),
 		list("webhook_allow_networks", "networks or addresses such as 10.1.2.0/24 fd00::7, or nothing",
 			&c.WebhookAllowNetworks, parses(crash.ParseNetworks)),
 		secret("database_url", "an address such as postgres://user:password@host/database, or nothing",
