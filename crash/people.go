@@ -338,7 +338,7 @@ func (s GrantScope) Check() error {
 	case GrantAll:
 		bad = true
 	default:
-		return Errorf(Invalid, "unknown_scope", "%q is no kind of packages; they are everything, package, set and team.",
+		return Errorf(Invalid, "unknown_scope", "%q is not a kind of packages; they are everything, package, set and team.",
 			string(s.Kind))
 	}
 	if bad {

@@ -1013,11 +1013,11 @@ func noTags(tags []string) string {
 	case n == 0:
 		return ""
 	case n == 1:
-		return wrong[0] + " is no tag"
+		return wrong[0] + " is not a tag"
 	case n > 10:
 		wrong = append(wrong[:10], "…")
 	}
-	return strings.Join(wrong, ", ") + " are no tags"
+	return strings.Join(wrong, ", ") + " are not tags"
 }
 
 // storable reports whether a text can be stored and sent unchanged.

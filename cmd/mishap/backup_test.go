@@ -92,7 +92,7 @@ func TestDamagedBackups(t *testing.T) {
 		{"one byte of the manifest", "manifest.json", "manifest.json: its checksum differs", flipByte},
 		{"missing file", "config.toml", "config.toml: it is missing", os.Remove},
 		{"shorter file", "database/toc.dat", "bytes instead of", func(n string) error { return os.Truncate(n, 10) }},
-		{"missing manifest", "manifest.json", "is no backup", os.Remove},
+		{"missing manifest", "manifest.json", "is not a backup", os.Remove},
 		{"newer version", "manifest.json", "made by a newer mishap", func(name string) error {
 			return changeManifest(name, `"schema": `, `"schema": 9`)
 		}},

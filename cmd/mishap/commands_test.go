@@ -469,7 +469,7 @@ func TestNoFiles(t *testing.T) {
 	environ := ownDatabase(t)
 	for _, command := range []string{"import", "inspect", "symbolise"} {
 		status, stdout, stderr := mishap(t, environ, command, fifo, link, os.DevNull)
-		if status != exitFailed || strings.Count(stdout+stderr, "This is no file") != 2 ||
+		if status != exitFailed || strings.Count(stdout+stderr, "This is not a file") != 2 ||
 			strings.Count(stdout+stderr, "This is a symbolic link, which is not followed") != 1 {
 			t.Errorf("%s: got status %d, %q and %q", command, status, stdout, stderr)
 		}

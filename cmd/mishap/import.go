@@ -581,7 +581,7 @@ func openCrashFile(file string) (*os.File, error) {
 	return f, nil
 }
 
-var errNoFile = crash.Errorf(crash.Invalid, "no_file", "This is no file, but a folder, FIFO, socket or device.")
+var errNoFile = crash.Errorf(crash.Invalid, "no_file", "This is not a file, but a folder, FIFO, socket or device.")
 
 // reportFile is the content of a report file.
 type reportFile struct {

@@ -117,7 +117,7 @@ var segment = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+~-]*$`)
 func checkKey(key string) error {
 	for part := range strings.SplitSeq(key, "/") {
 		if len(key) > 500 || !segment.MatchString(part) {
-			return fmt.Errorf("%.100q is no key of a blob", key)
+			return fmt.Errorf("%.100q is not the key of a blob", key)
 		}
 	}
 	return nil

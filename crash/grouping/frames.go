@@ -484,7 +484,7 @@ func ParseLinkTemplates(text string) (LinkTemplates, error) {
 			"{line}", "1").Replace(word)
 		if u, err := url.Parse(plain); err != nil || u.Host == "" || strings.ContainsAny(plain, "{}") {
 			return nil, crash.Errorf(crash.Invalid, "bad_link",
-				"%q is no address with {source}, {version}, {tag}, {codename}, {file} and {line}", word)
+				"%q is not an address with {source}, {version}, {tag}, {codename}, {file} and {line}", word)
 		}
 		if len(name) == 0 {
 			return nil, crash.Errorf(crash.Invalid, "bad_link", "no distribution or release stands before %q", word)

@@ -177,7 +177,7 @@ func Newest(ctx context.Context, dir string) (string, error) {
 func newest(ctx context.Context, on shelf, place string) (string, error) {
 	all, err := on.held(ctx)
 	if err == nil && len(all) == 0 {
-		err = crash.Errorf(crash.Invalid, "no_backup", "%s is no backup, and there is none in it.", place)
+		err = crash.Errorf(crash.Invalid, "no_backup", "%s is not a backup and contains none.", place)
 	}
 	if err != nil {
 		return "", err

@@ -579,7 +579,7 @@ func (m Manifest) write(dir string) error {
 func Read(dir string) (m Manifest, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, manifestName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return m, crash.Errorf(crash.Invalid, "no_backup", "%s is no backup: it has no %s.", dir, manifestName)
+		return m, crash.Errorf(crash.Invalid, "no_backup", "%s is not a backup: it has no %s.", dir, manifestName)
 	}
 	if err != nil {
 		return m, unread(dir, manifestName, err)

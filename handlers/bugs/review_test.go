@@ -180,10 +180,11 @@ func TestReviewOtherPackages(t *testing.T) {
 	}
 	c.Post(path, handlertest.With(handlertest.ReviewForm(t, page), "do", "file", "package", "libtide1")).
 		Want(http.StatusUnprocessableEntity).
-		WantText("#review-problem-package", "“libtide1” is a binary package. File the bug against its source package, “tide”")
+		WantText("#review-problem-package", "“libtide1” is a binary package. "+
+			"File the bug against its source package, “tide”")
 	c.Post(path, handlertest.With(handlertest.ReviewForm(t, page), "do", "file", "tags", "Foo ok_ fine")).
 		Want(http.StatusUnprocessableEntity).
-		WantText("#review-problem-tags", "“Foo”, “ok_” are no tags")
+		WantText("#review-problem-tags", "“Foo”, “ok_” are not tags")
 }
 
 // TestReviewTakenByTracker checks that the tracker accepts every text that the form accepts.

@@ -287,7 +287,7 @@ const (
 func ParseBuildID(text string) (BuildID, error) {
 	b, err := hex.DecodeString(text)
 	if err != nil || len(b) < minID || len(b) > maxID || text != strings.ToLower(text) {
-		return "", fmt.Errorf("%.130q is no build-id; want %d to %d lower-case hex digits", text, 2*minID, 2*maxID)
+		return "", fmt.Errorf("%.130q is not a build-id; want %d to %d lower-case hex digits", text, 2*minID, 2*maxID)
 	}
 	return BuildID(text), nil
 }

@@ -479,7 +479,7 @@ func ParsePatterns(text string) (Patterns, error) {
 	var patterns Patterns
 	for word := range strings.FieldsSeq(strings.ReplaceAll(text, ",", " ")) {
 		if _, err := path.Match(strings.TrimPrefix(word, "!"), "x"); err != nil {
-			return nil, fmt.Errorf("%q is no pattern", word)
+			return nil, fmt.Errorf("%q is not a pattern", word)
 		}
 		patterns = append(patterns, word)
 	}
@@ -496,7 +496,7 @@ func ParseServers(text string) ([]Server, error) {
 			u, err := url.Parse(word)
 			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
 				u.RawQuery != "" || u.Fragment != "" {
-				return nil, fmt.Errorf("%q is no address of a server", word)
+				return nil, fmt.Errorf("%q is not the address of a server", word)
 			}
 			servers = append(servers, Server{URL: strings.TrimRight(word, "/")})
 			continue

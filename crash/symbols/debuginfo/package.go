@@ -97,7 +97,7 @@ func findData(in *bufio.Reader) (data io.Reader, form string, described Package,
 		}
 		size, err := strconv.ParseInt(strings.TrimSpace(string(header[48:58])), 10, 64)
 		if err != nil || size < 0 || string(header[58:]) != "`\n" {
-			return nil, "", described, errors.New("it is no ar archive")
+			return nil, "", described, errors.New("it is not an ar archive")
 		}
 		member := strings.TrimRight(string(header[:16]), " /")
 		if form, ok := strings.CutPrefix(member, "data.tar"); ok {
