@@ -409,7 +409,7 @@ func (a *answers) statusResources() []resource {
 		{
 			name: "problem-status", method: http.MethodGet, access: public,
 			summary: "The derived and manual status of a problem.",
-			doc: "Neither changes the other. Persons, reasons and entries are empty for callers " +
+			doc: "Neither changes the other. Names, reasons and entries are empty for callers " +
 				"who may not read reports.",
 			key: "Signature of the problem, or its SHA-1.", example: "%2Fusr%2Fbin%2Ftidewatch:11:parse:load:main",
 			object: problemStatus{}, detail: a.problemStatus,
