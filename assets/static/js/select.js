@@ -52,7 +52,8 @@
   });
 
   document.addEventListener("reset", () => setTimeout(count));
-  addEventListener("pageshow", addSelectAll);
+  addSelectAll();
+  addEventListener("pageshow", count); // browsers may have restored check boxes
 
   // openMenu shows the actions on the problem of a row below its button.
   function openMenu(button) {
