@@ -108,20 +108,23 @@ func (s *choices) readNews(r *http.Request, mine bool) (*news, error) {
 		read := reads[p.ID]
 		return read.Reason != reason || now.Sub(read.At) < keptRead
 	}
-	rows, _ := b.All(found.filter, func(p *index.Problem) bool {
-		reason := rules.reason(p)
-		return reason != "" && reason != crash.NewsUndecided && chosen(p) && wanted(p, reason)
-	})
 	oldest := found.filter
 	oldest.Sort, oldest.Ascending = index.ByFirst, true
-	undecided := b.List(oldest, func(p *index.Problem) bool {
-		return rules.reason(p) == crash.NewsUndecided && chosen(p) && wanted(p, crash.NewsUndecided)
-	}, nil, newsRows)
-	found.more = undecided.Totals.Problems - int64(len(undecided.Rows))
-	for _, row := range slices.Concat(rows, undecided.Rows) {
+	rows, _ := b.All(oldest, func(p *index.Problem) bool {
+		reason := rules.reason(p)
+		return reason != "" && chosen(p) && wanted(p, reason)
+	})
+	undecided := 0
+	for _, row := range rows {
 		reason := rules.reason(row.Problem)
-		found.entries = append(found.entries, newsEntry{row, reason, reads[row.ID].Reason == reason})
+		if reason == crash.NewsUndecided {
+			undecided++
+		}
+		if reason != crash.NewsUndecided || undecided <= newsRows {
+			found.entries = append(found.entries, newsEntry{row, reason, reads[row.ID].Reason == reason})
+		}
 	}
+	found.more = int64(max(undecided-newsRows, 0))
 	slices.SortStableFunc(found.entries, func(x, y newsEntry) int {
 		return cmp.Or(slices.Index(newsReasons[:], x.reason)-slices.Index(newsReasons[:], y.reason), x.compare(y, rules))
 	})
