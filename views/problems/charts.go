@@ -229,7 +229,7 @@ const (
 	rateHeight = 120 // of the drawing
 	ratePad    = 8   // above the highest and below the lowest value
 	dayWidth   = 10  // of a day
-	labelStep  = 14  // least distance of two labels
+	labelStep  = 24  // distance of two labels, if there is enough space: large enough for fingers
 )
 
 // fewMachines is the least share of a release's highest number of active machines on a day. The
@@ -431,14 +431,15 @@ func (c *RateChart) placeLabels() {
 		order[i] = &c.Lines[i]
 	}
 	slices.SortStableFunc(order, func(a, b *RateLine) int { return cmp.Compare(b.end, a.end) })
-	low := ratePad - labelStep
+	step := min(labelStep, (rateHeight-2*ratePad)/max(len(order)-1, 1))
+	low := ratePad - step
 	for _, line := range order { // downwards
-		line.Label = max(int(max(c.y(line.end), ratePad)), low+labelStep)
+		line.Label = max(int(max(c.y(line.end), ratePad)), low+step)
 		low = line.Label
 	}
-	high := rateHeight - ratePad + labelStep
+	high := rateHeight - ratePad + step
 	for _, line := range slices.Backward(order) { // back up, if there is no more space
-		line.Label = min(line.Label, high-labelStep)
+		line.Label = min(line.Label, high-step)
 		high = line.Label
 	}
 }
