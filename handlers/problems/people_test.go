@@ -306,7 +306,8 @@ func TestAssignInBrowser(t *testing.T) {
 	}
 	handlertest.Do(ctx, t, handlertest.Click("#people dd:nth-of-type(2) summary"),
 		handlertest.Until(`document.activeElement?.id === "tag"`), handlertest.Press("SRU\r"),
-		handlertest.WaitVisible(".problem-tags"), handlertest.Click("#follow button"),
+		handlertest.WaitVisible(".problem-tags"),
+		handlertest.WaitVisible("#people details:not([open]) > summary:focus"), handlertest.Click("#follow button"),
 		handlertest.WaitVisible("#follow .state-done"))
 	if !handlertest.Eval[bool](ctx, t, `window.stays === true`) {
 		t.Error("the page was reloaded, want it to stay")

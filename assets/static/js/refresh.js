@@ -39,6 +39,11 @@
     htmx_after_swap(element, { ctx }) {
       if (ctx?.decides && ctx.response?.status < 300) {
         element.reset(); // what was typed is saved
+        const fold = element.closest("details[data-focus]");
+        if (fold) {
+          fold.open = false;
+          fold.querySelector("summary").focus();
+        }
         document.getElementById("dialog").close();
         refresh();
       }
