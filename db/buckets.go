@@ -380,19 +380,10 @@ const (
 // pauses after each step for as long as the step took, so that storing reports has priority. It may be
 // interrupted at any time.
 func (s *Store) DecideQuality(ctx context.Context) error {
-	for {
-		began := time.Now()
+	return paced(ctx, func() (done bool, err error) {
 		n, err := s.decideQuality(ctx)
-		if err != nil {
-			return fmt.Errorf("quality of reports: %w", err)
-		}
-		if n < qualityBatch {
-			return nil
-		}
-		if err := crash.Sleep(ctx, time.Since(began)); err != nil {
-			return err
-		}
-	}
+		return n < qualityBatch, Wrap(err, "quality of reports")
+	})
 }
 
 func (s *Store) decideQuality(ctx context.Context) (n int, err error) {

@@ -107,14 +107,19 @@ func (s *Handle) addLongJob(ctx context.Context, tx pgx.Tx, job river.JobArgs) e
 // FinishSplit runs all remaining steps of a split. It pauses after each for as long as the step
 // took. It returns early if ctx ends.
 func (s *Decisions) FinishSplit(ctx context.Context, id int64) error {
+	return paced(ctx, func() (finished bool, err error) { return s.StepSplit(ctx, id) })
+}
+
+// paced repeats step until it is done. It pauses after each for as long as the step took, to leave room for
+// other work.
+func paced(ctx context.Context, step func() (done bool, err error)) error {
 	for {
 		began := time.Now()
-		finished, err := s.StepSplit(ctx, id)
-		if finished || err != nil {
+		if done, err := step(); done || err != nil {
 			return err
 		}
-		if crash.Sleep(ctx, time.Since(began)) != nil {
-			return ctx.Err()
+		if err := crash.Sleep(ctx, time.Since(began)); err != nil {
+			return err
 		}
 	}
 }

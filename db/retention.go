@@ -232,8 +232,6 @@ func (d *dropping) dropOne(ctx context.Context, p partition, f foundPartition, o
 		if err := d.store.WaitCounted(ctx); err != nil {
 			return err
 		}
-	}
-	if !p.keys {
 		if keep, err := d.keepsSome(ctx, d.conn, p, of); err != nil {
 			return err
 		} else if keep {
@@ -325,9 +323,9 @@ func (d *dropping) dropOthers(ctx context.Context, p partition, f foundPartition
 		" where (bucket_id = any(@held::bytea[])) is not true and " + of.where() +
 		" limit @most for update skip locked)) returning id"
 	month := p.from.Format("2006-01")
-	for {
-		began, deleted := time.Now(), 0
-		err := pgx.BeginFunc(ctx, d.conn, func(tx pgx.Tx) error {
+	return paced(ctx, func() (done bool, err error) {
+		deleted := 0
+		err = pgx.BeginFunc(ctx, d.conn, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, LockHolds); err != nil {
 				return err
 			}
@@ -346,19 +344,11 @@ func (d *dropping) dropOthers(ctx context.Context, p partition, f foundPartition
 			}
 			return Exec(ctx, tx, pgx.NamedArgs{"month": p.from, "reports": deleted, "now": d.store.Now()}, sqlDroppedMonth)
 		})
-		if err != nil {
-			return err
-		}
-		if deleted > 0 && !slices.Contains(d.months, month) {
+		if err == nil && deleted > 0 && !slices.Contains(d.months, month) {
 			d.months = append(d.months, month)
 		}
-		if deleted < dropChunk {
-			return nil
-		}
-		if err := crash.Sleep(ctx, time.Since(began)); err != nil {
-			return err
-		}
-	}
+		return deleted < dropChunk, err
+	})
 }
 
 // partitions creates the monthly partitions of reports and the yearly ones of report_keys. Storing
@@ -492,7 +482,5 @@ func makePartition(ctx context.Context, tx pgx.Tx, p partition) error {
 		p.parent())); err != nil {
 		return err
 	}
-	_, err := tx.Exec(ctx, fmt.Sprintf("alter table %s attach partition %s for values %s", p.parent(), p.table(),
-		p.bounds()))
-	return err
+	return attach(ctx, tx, p)
 }

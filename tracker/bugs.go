@@ -147,12 +147,8 @@ var bugPath = regexp.MustCompile(`/bugs/([1-9][0-9]{0,17})$`)
 
 // bugNumber returns the number in the API's address of a bug, which must be on the tracker.
 func (c *Client) bugNumber(address string) (int64, bool) {
-	base, err := url.Parse(c.cfg.APIURL)
-	if err != nil || address == "" {
-		return 0, false
-	}
-	u, err := base.Parse(address)
-	if err != nil || !c.cfg.sameOrigin(u) || u.RawQuery != "" || u.Fragment != "" {
+	u, err := c.cfg.api().Parse(address)
+	if err != nil || address == "" || !c.cfg.sameOrigin(u) || u.RawQuery != "" || u.Fragment != "" {
 		return 0, false
 	}
 	m := bugPath.FindStringSubmatch(u.EscapedPath())
@@ -180,13 +176,11 @@ func (c *Client) Account(ctx context.Context, name string) (string, error) {
 	err := c.get(ctx, "person", c.cfg.link("/~"+url.PathEscape(name)), &person)
 	e, failed := errors.AsType[*CallError](err)
 	switch {
-	case failed && e.Status == http.StatusNotFound:
-		return "", crash.Errorf(crash.Unprocessable, "unknown_account", "The tracker has no account with the name %s.", name)
-	case failed:
+	case failed && e.Status != http.StatusNotFound:
 		return "", sentence(e)
-	case err != nil:
+	case err != nil && !failed:
 		return "", err
-	case person.Name != name:
+	case person.Name != name: // also if there was no answer
 		return "", crash.Errorf(crash.Unprocessable, "unknown_account", "The tracker has no account with the name %s.", name)
 	}
 	return name, nil
@@ -211,16 +205,13 @@ func (c *Client) ReadArchive(ctx context.Context, w crash.ArchiveWant) (crash.Ar
 	switch w.Kind {
 	case crash.ArchiveSource:
 		f.Publications, err = c.publishedSources(ctx, url.Values{"source_name": {encodeJSON(w.Key)}, "status": {published}})
-		f.Exists = len(f.Publications) > 0
 	case crash.ArchiveVersion:
 		name, version, _ := strings.Cut(w.Key, " ")
 		f.Publications, err = c.publishedSources(ctx, url.Values{
 			"source_name": {encodeJSON(name)}, "version": {encodeJSON(version)},
 		})
-		f.Exists = len(f.Publications) > 0
 	case crash.ArchiveBinary:
 		f.Publications, err = c.publishedBinaries(ctx, w.Key)
-		f.Exists = len(f.Publications) > 0
 	case crash.ArchiveSet:
 		series, name, _ := strings.Cut(w.Key, "/")
 		address := c.cfg.link("/package-sets/" + escape(c.cfg.Target) + "/" + escape(series) + "/" + escape(name) +
@@ -236,6 +227,7 @@ func (c *Client) ReadArchive(ctx context.Context, w crash.ArchiveWant) (crash.Ar
 	if err != nil {
 		return crash.ArchiveFact{ArchiveWant: w}, err
 	}
+	f.Exists = f.Exists || len(f.Publications) > 0
 	f.Names = slices.DeleteFunc(f.Names, func(name string) bool { return !validSource.MatchString(name) })
 	slices.Sort(f.Names)
 	f.Names = slices.Compact(f.Names)

@@ -100,7 +100,7 @@ func (c *Client) signed(hc *http.Client, operation string, req *http.Request, se
 		if err != nil {
 			return answer{}, err
 		}
-		req.Header.Set("Authorization", authorization(c.realm(), c.cfg.ConsumerKey, token, c.cfg.Now()))
+		req.Header.Set("Authorization", authorization(c.cfg.api(), c.cfg.ConsumerKey, token, c.cfg.Now()))
 	}
 	if !c.cfg.sameOrigin(req.URL) {
 		return answer{}, &CallError{
@@ -115,14 +115,6 @@ func (c *Client) signed(hc *http.Client, operation string, req *http.Request, se
 		return a, c.record(req.Context(), callError(operation, err))
 	}
 	return a, nil
-}
-
-func (c *Client) realm() string {
-	u, err := url.Parse(c.cfg.APIURL)
-	if err != nil {
-		return c.cfg.APIURL
-	}
-	return u.Scheme + "://" + u.Host + "/"
 }
 
 func (c *Client) record(ctx context.Context, e *CallError) *CallError {
@@ -163,7 +155,7 @@ func (c *Client) unusable(ctx context.Context, operation, words string) *CallErr
 func (c *Client) done(ctx context.Context, operation string) {
 	c.metrics.called(operation, OutcomeDone)
 	if c.creds != nil {
-		c.creds.worked(ctx)
+		c.creds.worked(ctx, "")
 	}
 }
 
@@ -195,7 +187,7 @@ func (c *Client) Me(ctx context.Context) (string, error) {
 		return "", c.record(ctx, malformed(operation, a, "the answer names no account"))
 	}
 	c.metrics.called(operation, OutcomeDone)
-	c.creds.is(ctx, name)
+	c.creds.worked(ctx, name)
 	return name, nil
 }
 
@@ -446,12 +438,7 @@ var deadTexts = []string{
 
 func deadToken(body []byte) bool {
 	s := strings.TrimSpace(string(body))
-	for _, text := range deadTexts {
-		if strings.HasPrefix(s, text) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(deadTexts, func(text string) bool { return strings.HasPrefix(s, text) })
 }
 
 func retryAfter(h http.Header) time.Duration {
@@ -528,10 +515,10 @@ func looksLikeJSON(s string) bool {
 // authorization returns the header that signs an API request. Each value is percent-encoded once,
 // except for unreserved characters: "+" would mean a plus here. The signature is "&" and the
 // secret, since consumers have no secret.
-func authorization(realm, consumer string, token crash.AccessToken, now time.Time) string {
+func authorization(api *url.URL, consumer string, token crash.AccessToken, now time.Time) string {
 	nonce := make([]byte, 16)
 	_, _ = rand.Read(nonce) // never fails
-	return `OAuth realm="` + realm + `"` +
+	return `OAuth realm="` + api.Scheme + `://` + api.Host + `/"` +
 		`, oauth_consumer_key="` + escape(consumer) + `"` +
 		`, oauth_token="` + escape(token.Token) + `"` +
 		`, oauth_signature_method="PLAINTEXT"` +
@@ -730,11 +717,7 @@ func (c *Client) path(link string) string {
 	if link == "" || link == redactedValue || err != nil || !c.cfg.sameOrigin(u) {
 		return ""
 	}
-	root, err := url.Parse(c.cfg.APIURL)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimPrefix(u.Path, root.Path)
+	return strings.TrimPrefix(u.Path, c.cfg.api().Path)
 }
 
 var (

@@ -380,7 +380,7 @@ func (w writer) values(title string) map[string]string {
 		values["first_day"], values["last_day"] = day(w.bucket.FirstSeen), day(w.bucket.LastSeen)
 	}
 	if len(w.versions) > 0 && (w.section == nil || w.template != DefaultTemplate) { // else the section has the table
-		values["versions_table"] = versionTable(w.versions)
+		values["versions_table"] = versionTable(w.versions, maxTableRows)
 	}
 	for name, value := range values {
 		values[name] = strings.TrimRight(value, "\n")
@@ -521,12 +521,9 @@ func ReleasesOf(cells []crash.VersionCount) crash.ReleaseList {
 	return crash.BuiltInReleases().List(reports)
 }
 
-// versionTable returns the versions × releases table as aligned text, newest version first. Lines
-// below it count what does not fit.
-func versionTable(cells []crash.VersionCount) string { return versionTableOf(cells, maxTableRows) }
-
-// versionTableOf is like versionTable, with at most rows versions.
-func versionTableOf(cells []crash.VersionCount, rows int) string {
+// versionTable returns the versions × releases table as aligned text with at most rows versions, newest
+// first. Lines below it count what does not fit.
+func versionTable(cells []crash.VersionCount, rows int) string {
 	var versions []string
 	count := map[string]map[crash.Release]int64{}
 	for _, c := range cells {
@@ -577,12 +574,7 @@ func versionTableOf(cells []crash.VersionCount, rows int) string {
 	return out
 }
 
-func orUnknown(s string) string {
-	if s == "" {
-		return "(unknown)"
-	}
-	return s
-}
+func orUnknown(s string) string { return cmp.Or(s, "(unknown)") }
 
 // align pads the cells of each column to the same width. The first column is aligned to the left,
 // the others to the right.
@@ -669,7 +661,7 @@ func ComposeSection(problems []SectionProblem, today time.Time, rows int) Sectio
 			text.WriteString("\n" + lines)
 		}
 		if len(p.Versions) > 0 && rows > 0 {
-			text.WriteString("\nReports by version and release:\n\n" + versionTableOf(p.Versions, rows))
+			text.WriteString("\nReports by version and release:\n\n" + versionTable(p.Versions, rows))
 		}
 	}
 	if others > 0 {

@@ -43,7 +43,11 @@ type Filer struct {
 	subscribing bool // startSubscribing is in progress
 	running     sync.WaitGroup
 
-	probes prober
+	probes struct { // the last check of refused credentials, so that a long queue does not repeat it
+		mu    sync.Mutex
+		last  time.Time
+		found error
+	}
 }
 
 // Store stores filings and reads problems. Packages db and db/bugs describe its methods. All may return
@@ -721,14 +725,6 @@ func (f *Filer) search(ctx context.Context, claim crash.FilingClaim, as sender) 
 		return 0, err
 	}
 	return as.client.FindBug(ctx, claim.Intent, claim.SentFrom, others, claim.Senders...)
-}
-
-// prober caches the last check of credentials that the tracker refuses, so that a long queue does
-// not repeat it.
-type prober struct {
-	mu    sync.Mutex
-	last  time.Time
-	found error
 }
 
 // ready returns nil if filings can be worked on, else the *crash.Error to show: the database was

@@ -113,9 +113,7 @@ func (c *Client) tokenCall(
 	a, err := c.exchange(newWriter(maxSending), operation, req, maxSending)
 	c.metrics.took(operation, c.cfg.Now().Sub(started))
 	if err == nil && a.broken != nil {
-		err = &CallError{
-			Operation: operation, Outcome: OutcomeUnknown, Status: a.status, Text: "the answer ended too early", Err: a.broken,
-		}
+		err = malformed(operation, a, "the answer ended too early")
 	}
 	if err != nil {
 		e := callError(operation, err)
@@ -410,16 +408,11 @@ func (c *Credentials) secrets() []crash.Secret {
 	return []crash.Secret{c.current.Secret, c.configured.Secret}
 }
 
-func (c *Credentials) worked(ctx context.Context) { c.recordSuccess(ctx, func(*crash.TokenHealth) {}) }
-
-func (c *Credentials) is(ctx context.Context, account string) {
-	c.recordSuccess(ctx, func(h *crash.TokenHealth) { h.Account = account })
-}
-
-func (c *Credentials) recordSuccess(ctx context.Context, change func(*crash.TokenHealth)) {
+// worked records a successful call; account is that of the token, or empty if the call did not tell.
+func (c *Credentials) worked(ctx context.Context, account string) {
 	c.save(ctx, func(h *crash.TokenHealth) {
 		h.LastSuccess, h.Dead = c.cfg.Now(), false
-		change(h)
+		h.Account = cmp.Or(account, h.Account)
 	})
 }
 
@@ -536,12 +529,20 @@ func (c Config) link(path string) string { return c.APIURL + path }
 
 func (c Config) bugURL(number int64) string { return c.URL + "/bugs/" + itoa(number) }
 
+// api returns the parsed APIURL, or an empty one if it cannot be parsed.
+func (c Config) api() *url.URL {
+	api, err := url.Parse(c.APIURL)
+	if err != nil {
+		return &url.URL{}
+	}
+	return api
+}
+
 // sameOrigin reports whether u has the scheme, host and port of the API. The client never follows
 // other links.
 func (c Config) sameOrigin(u *url.URL) bool {
-	api, err := url.Parse(c.APIURL)
-	return err == nil && u.User == nil &&
-		strings.EqualFold(u.Scheme, api.Scheme) && strings.EqualFold(hostPort(u), hostPort(api))
+	api := c.api()
+	return u.User == nil && strings.EqualFold(u.Scheme, api.Scheme) && strings.EqualFold(hostPort(u), hostPort(api))
 }
 
 func hostPort(u *url.URL) string {
