@@ -42,9 +42,9 @@ type Bucket struct {
 	FirstSeenVersion, LastSeenVersion string
 	FirstSeenRelease, LastSeenRelease Release
 
-	LowestVersion, HighestVersion               string  // of the package, by dpkg's order
-	LowestVersionRelease, HighestVersionRelease Release // the releases in which these versions were seen
-	LowestRelease, HighestRelease               Release // by the order of releases
+	LowestVersion, HighestVersion string  // of the package, by dpkg's order
+	HighestVersionRelease         Release // the release in which this version was seen
+	LowestRelease, HighestRelease Release // by the order of releases
 
 	Bug    Bug    // Number 0: none. An open bug takes precedence, then the one linked last
 	Status Status // zero until the problem has been judged, see crash/stats

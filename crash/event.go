@@ -132,18 +132,17 @@ type Endpoint struct {
 	Previous      Secret // signs until PreviousUntil, after a rotation
 	PreviousUntil time.Time
 
-	Created        time.Time
-	Disabled       time.Time // zero: it is on
-	DisabledWhy    string
-	LastSuccess    time.Time // zero: never
-	SuccessStatus  int
-	LastFailure    time.Time // zero: never
-	FailureStatus  int       // 0: there was no answer
-	FailureAnswer  string
-	Failures       int       // failed attempts since the last success
-	NotBefore      time.Time // it gets nothing before
-	Waiting        int64     // number of deliveries that wait
-	OldestDelivery time.Time // when the oldest of them was stored
+	Created       time.Time
+	Disabled      time.Time // zero: it is on
+	DisabledWhy   string
+	LastSuccess   time.Time // zero: never
+	SuccessStatus int
+	LastFailure   time.Time // zero: never
+	FailureStatus int       // 0: there was no answer
+	FailureAnswer string
+	Failures      int       // failed attempts since the last success
+	NotBefore     time.Time // it gets nothing before
+	Waiting       int64     // number of deliveries that wait
 }
 
 // DeliveryID identifies a delivery at the receiver. It is a UUID.
@@ -649,7 +648,6 @@ type Notice struct {
 	At     time.Time
 	Read   time.Time // zero: not yet
 	Mail   NoticeMail
-	MailID int64 // the mail that contains it; 0: none
 }
 
 // NoticeMail says what became of a notice by mail.

@@ -29,7 +29,7 @@ const (
 		b.package, b.source_package,
 		w.members, w.reports, w.systems,
 		o.seen, coalesce(o.version, ''), coalesce(o.release, ''), n.seen, coalesce(n.version, ''), coalesce(n.release, ''),
-		coalesce((w.first_version).version, ''), coalesce((w.first_version).release, ''),
+		coalesce((w.first_version).version, ''),
 		coalesce((w.last_version).version, ''), coalesce((w.last_version).release, ''),
 		coalesce((w.first_release).release, ''), coalesce((w.last_release).release, ''),
 		g.number, g.title, g.url, g.how, g.person, g.at, g.state, g.master, g.master_title, g.master_url,
@@ -109,7 +109,7 @@ func ScanBucketAnd(row pgx.CollectableRow, b *crash.Bucket, more ...any) error {
 		&b.Members, &b.Reports, &b.Systems,
 		OrZero(&b.FirstSeen), &b.FirstSeenVersion, &b.FirstSeenRelease, OrZero(&b.LastSeen), &b.LastSeenVersion,
 		&b.LastSeenRelease,
-		&b.LowestVersion, &b.LowestVersionRelease, &b.HighestVersion, &b.HighestVersionRelease, &b.LowestRelease,
+		&b.LowestVersion, &b.HighestVersion, &b.HighestVersionRelease, &b.LowestRelease,
 		&b.HighestRelease,
 	}
 	columns = append(columns, bug.Columns()...)

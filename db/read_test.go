@@ -126,7 +126,7 @@ func TestBucket(t *testing.T) {
 		FirstSeen: today.AddDate(0, 0, -40).Add(4 * time.Second), LastSeen: today.Add(2 * time.Second),
 		FirstSeenVersion: "1.10-1", FirstSeenRelease: "Ubuntu 24.04", LastSeenVersion: "1.0-1",
 		LastSeenRelease: "Ubuntu 26.04",
-		LowestVersion:   "1.0~rc1-1", LowestVersionRelease: "Ubuntu 24.04", HighestVersion: "1.10-1",
+		LowestVersion:   "1.0~rc1-1", HighestVersion: "1.10-1",
 		HighestVersionRelease: "Ubuntu 24.04",
 		LowestRelease:         "Ubuntu 24.04", HighestRelease: "Ubuntu 26.04",
 	}

@@ -668,8 +668,8 @@ func RedactBucket(b crash.Bucket) crash.Bucket {
 		&b.FirstSeenVersion, &b.LastSeenVersion} {
 		*label = RedactLabel(*label)
 	}
-	for _, release := range []*crash.Release{&b.LowestRelease, &b.HighestRelease, &b.LowestVersionRelease,
-		&b.HighestVersionRelease, &b.FirstSeenRelease, &b.LastSeenRelease} {
+	for _, release := range []*crash.Release{&b.LowestRelease, &b.HighestRelease, &b.HighestVersionRelease,
+		&b.FirstSeenRelease, &b.LastSeenRelease} {
 		*release = RedactLabel(*release)
 	}
 	b.Status = RedactStatus(b.Status)

@@ -508,12 +508,9 @@ const (
 	selectEndpoints = `
 		select e.id, e.name, e.kind, e.url, e.channel, coalesce(e.owner_id, 0), coalesce(u.name, ''), e.per_minute,
 			e.previous_until, e.created, e.disabled, e.disabled_why, e.last_success, e.success_status, e.last_failure,
-			e.failure_status, e.failure_answer, e.failures, e.not_before, w.number, w.oldest
-		from endpoints as e left join users as u on u.id = e.owner_id
-			cross join lateral (
-				select count(*) as number, min(d.created) as oldest from deliveries as d
-				where d.endpoint_id = e.id and d.state = 'waiting'
-			) as w`
+			e.failure_status, e.failure_answer, e.failures, e.not_before,
+			(select count(*) from deliveries as d where d.endpoint_id = e.id and d.state = 'waiting')
+		from endpoints as e left join users as u on u.id = e.owner_id`
 	sqlEndpoints       = selectEndpoints + ` order by lower(e.name)`
 	sqlEndpoint        = selectEndpoints + ` where e.id = @id`
 	sqlEndpointSecrets = `select address, secret, previous_secret from endpoints where id = @id`
@@ -535,7 +532,7 @@ func scanEndpoint(row pgx.CollectableRow) (e crash.Endpoint, err error) {
 	err = row.Scan(&e.ID, &e.Name, &e.Kind, &e.Host, &e.Channel, &e.Owner, &e.OwnerName, &e.PerMinute,
 		db.OrZero(&e.PreviousUntil), &e.Created, db.OrZero(&e.Disabled), &e.DisabledWhy, db.OrZero(&e.LastSuccess),
 		&e.SuccessStatus, db.OrZero(&e.LastFailure), &e.FailureStatus, &e.FailureAnswer, &e.Failures,
-		db.OrZero(&e.NotBefore), &e.Waiting, db.OrZero(&e.OldestDelivery))
+		db.OrZero(&e.NotBefore), &e.Waiting)
 	return e, err
 }
 

@@ -19,7 +19,7 @@ import (
 
 const (
 	noticeColumns = `
-		n.id, n.reason, n.at, n.read, n.mail, coalesce(n.mail_id, 0), e.id, e.kind, e.at, e.bucket_id, e.title, e.package,
+		n.id, n.reason, n.at, n.read, n.mail, e.id, e.kind, e.at, e.bucket_id, e.title, e.package,
 		e.source_package, e.release, e.version, e.machines, e.text,
 		coalesce(e.rule_id, 0)`
 	sqlInbox = `
@@ -52,7 +52,7 @@ func (s *Store) Inbox(ctx context.Context, user int64, f crash.NoticeFilter, lim
 
 func scanNotice(row pgx.CollectableRow) (n crash.Notice, err error) {
 	e := &n.Event
-	err = row.Scan(&n.ID, &n.Reason, &n.At, db.OrZero(&n.Read), &n.Mail, &n.MailID, &e.ID, &e.Kind, &e.At,
+	err = row.Scan(&n.ID, &n.Reason, &n.At, db.OrZero(&n.Read), &n.Mail, &e.ID, &e.Kind, &e.At,
 		&e.Bucket, &e.Title, &e.Package, &e.Source, &e.Release, &e.Version, &e.Machines, &e.Text, &e.Rule)
 	return n, err
 }

@@ -336,7 +336,7 @@ func bucket(i int) crash.Bucket {
 		LastSeen:         now.Add(-3 * time.Minute),
 		FirstSeenVersion: "46.3-0ubuntu1", FirstSeenRelease: "Ubuntu 24.04", LastSeenVersion: "46.2-0ubuntu1",
 		LastSeenRelease: "Ubuntu 24.04",
-		LowestVersion:   "46.2-0ubuntu1", LowestVersionRelease: "Ubuntu 24.04", HighestVersion: "46.4-0ubuntu2",
+		LowestVersion:   "46.2-0ubuntu1", HighestVersion: "46.4-0ubuntu2",
 		HighestVersionRelease: "Ubuntu 26.04",
 	}
 }
