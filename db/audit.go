@@ -242,7 +242,9 @@ func verifyHistory(ctx context.Context, conn *pgx.Conn, at int, own []appliedMig
 		return err
 	}
 	if len(applied) != at {
-		return errHistoryIncomplete(at, len(applied))
+		return crash.Errorf(crash.Conflict, "database_differs", "The database is at schema %d but has records of %d "+
+			"migrations, so it was changed by something else than mishap; restore a backup, or give mishap a new, empty "+
+			"database and import the reports again.", at, len(applied))
 	}
 	return compareHistory(applied, own)
 }
@@ -264,12 +266,6 @@ func compareHistory(applied, own []appliedMigration) error {
 		}
 	}
 	return nil
-}
-
-func errHistoryIncomplete(at, rows int) error {
-	return crash.Errorf(crash.Conflict, "database_differs",
-		"The database is at schema %d but has records of %d migrations, so it was changed by something else than mishap; "+
-			"restore a backup, or give mishap a new, empty database and import the reports again.", at, rows)
 }
 
 // recordMigrations makes each migration insert its own row into applied_migrations.

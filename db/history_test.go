@@ -29,6 +29,8 @@ func TestMigrateDifferentHistory(t *testing.T) {
 		{"no records", `delete from applied_migrations`, "database_differs", "records of"},
 		{"changed by tern", `update schema_version set version = version - 1`, "database_differs", "records of"},
 		{"newer", `update schema_version set version = 999`, "database_newer", "migrated by a newer mishap (schema 999"},
+		{"newer job queue", `insert into river_migration (line, version) values ('main', 999)`, "database_newer",
+			"migrated by a newer mishap (schema 999"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -107,29 +107,6 @@ func TestMigrateAgain(t *testing.T) {
 	}
 }
 
-func TestMigrateRefusals(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		name, before string // before changes a migrated database
-		kind         crash.Kind
-		says         string
-	}{
-		{"newer schema", `update schema_version set version = 999`, crash.Conflict, "migrated by a newer mishap (schema 999"},
-		{"newer job queue", `insert into river_migration (line, version) values ('main', 999)`, crash.Conflict,
-			"migrated by a newer mishap (schema 999"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			url := dbtest.URL(t)
-			dbtest.Must(dbtest.Connect(t, url).Exec(t.Context(), test.before))(t)
-			err := db.Migrate(t.Context(), url, dbtest.Log(t))
-			if crash.KindOf(err) != test.kind || !strings.Contains(err.Error(), test.says) {
-				t.Errorf("got %v, want %v: %s", err, test.kind, test.says)
-			}
-		})
-	}
-}
-
 func TestMigrateWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -73,7 +73,7 @@ func (s *Store) RequestFiling(
 ) (f crash.Filing, stored bool, err error) {
 	args := pgx.NamedArgs{
 		"bucket": in.Bucket[:], "person": in.Person, "target": in.Target, "title": in.Title, "description": in.Description,
-		"tags": tagList(in.Tags), "marker": in.Marker, "edited": in.Edited, "information": string(in.InformationType),
+		"tags": listOf(in.Tags), "marker": in.Marker, "edited": in.Edited, "information": string(in.InformationType),
 		"subscribe": in.Subscribe, "own": in.Own, "seen": seen.ID,
 	}
 	err = s.InTx(ctx, func(tx pgx.Tx) error {
@@ -105,13 +105,6 @@ func (s *Store) RequestFiling(
 		})
 	})
 	return f, stored, db.Wrap(err, "request the filing of %s", in.Bucket)
-}
-
-func tagList(tags []string) []string {
-	if tags == nil {
-		return []string{}
-	}
-	return tags
 }
 
 const sqlFilingTotals = `
@@ -204,7 +197,9 @@ func (s *Store) ClaimFiling(ctx context.Context, id int64, own crash.OwnAccount)
 				return s.filed(ctx, tx, &claim.Filing, crash.Bug{Number: next.linked, How: crash.Linked})
 			}
 			if next.cedes {
-				return s.cede(ctx, tx, &claim.Filing)
+				return scanFiling(tx.QueryRow(ctx, sqlCedeFiling, pgx.NamedArgs{
+					"id": id, "reason": "This problem was merged with another one, for which a bug is being created already.",
+				}), &claim.Filing)
 			}
 		}
 		sql := sqlClaimCreate
@@ -284,16 +279,10 @@ func (s *Store) maySend(ctx context.Context, tx pgx.Tx, id int64) (sending, erro
 	return next, db.Wrap(err, "place of filing %d in the queue", id)
 }
 
+// sqlCedeFiling abandons a filing in favour of one for another bucket of the same problem.
 const sqlCedeFiling = `
 	update filings set state = 'abandoned', problem = 'merged', reason = @reason, updated = now() where id = @id
 	returning ` + filingColumns
-
-// cede abandons a filing in favour of one for another bucket of the same problem.
-func (s *Store) cede(ctx context.Context, tx pgx.Tx, f *crash.Filing) error {
-	return scanFiling(tx.QueryRow(ctx, sqlCedeFiling, pgx.NamedArgs{
-		"id": f.ID, "reason": "This problem was merged with another one, for which a bug is being created already.",
-	}), f)
-}
 
 const (
 	sqlClaimedFilings = `
@@ -464,7 +453,7 @@ func (s *Store) FinishFiling(ctx context.Context, r crash.FilingResult, terms cr
 		})
 		sent := r.Claim.Step == crash.StepCreate
 		if err == nil && sent {
-			err = s.endSending(ctx, tx, r.Pause)
+			_, err = tx.Exec(ctx, sqlEndSending, pgx.NamedArgs{"rest": max(r.Pause, 0)})
 		}
 		if err == nil && r.Fallback != "" {
 			err = s.breakOwnAccount(ctx, tx, r)
@@ -536,6 +525,7 @@ func (s *Store) move(
 }
 
 const (
+	// sqlEndSending starts the pause after a bug was sent, and takes the lock on sending.
 	sqlEndSending = `update filing_writer set ended = clock_timestamp(), rest = @rest::interval`
 	sqlNextFiling = `
 		select f.id, case when f.created > w.ended then interval '0'
@@ -545,12 +535,6 @@ const (
 			order by created, id limit 1) as f
 		where not exists (select from filings where state = 'filing')`
 )
-
-// endSending starts the pause after a bug was sent. tx holds the lock on sending afterwards.
-func (s *Store) endSending(ctx context.Context, tx pgx.Tx, pause time.Duration) error {
-	_, err := tx.Exec(ctx, sqlEndSending, pgx.NamedArgs{"rest": max(pause, 0)})
-	return db.Wrap(err, "end of sending")
-}
 
 // queueNext queues a job for the filing that is sent next, if there is one.
 func (s *Store) queueNext(ctx context.Context, tx pgx.Tx) error {
