@@ -93,20 +93,6 @@ func tables(t *testing.T, url string) string {
 	return strings.Join(names, " ")
 }
 
-func TestMigrateAgain(t *testing.T) {
-	t.Parallel()
-	url := dbtest.URL(t)
-	dbtest.Must(dbtest.Connect(t, url).Exec(t.Context(),
-		`insert into bugs (number, url) values (1, 'https://example.org/1')`))(t)
-	if err := db.Migrate(t.Context(), url, dbtest.Log(t)); err != nil {
-		t.Errorf("migrate: %v", err)
-	}
-	var bugs int
-	if err := dbtest.Connect(t, url).QueryRow(t.Context(), `select count(*) from bugs`).Scan(&bugs); err != nil || bugs != 1 {
-		t.Errorf("got %d bugs, %v, want the one from before", bugs, err)
-	}
-}
-
 func TestMigrateWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
