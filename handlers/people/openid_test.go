@@ -662,7 +662,7 @@ func TestOIDCRefuses(t *testing.T) {
 			p.IDToken = func(c oidctest.Claims) { c["at_hash"] = "AAAAAAAAAAAAAAAAAAAAAA" }
 		}, want: "access token does not belong"},
 		"other user info": {set: func(p *oidctest.Provider) { p.UserInfo = func(c oidctest.Claims) { c["sub"] = "id1" } },
-			want: "another person than the one who signed in"},
+			want: "is about another person"},
 		"overage, user info": {set: func(p *oidctest.Provider) {
 			p.UserInfo = func(c oidctest.Claims) { delete(c, "groups"); c["_claim_names"] = oidctest.Claims{"groups": "src1"} }
 		}, want: "You are in so many groups that Company does not send them"},
