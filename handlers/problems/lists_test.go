@@ -637,7 +637,8 @@ func TestCompareStacks(t *testing.T) {
 	}
 	both := c.Get(compare + "?report=" + oldest + "&report=" + newest).Want(http.StatusOK)
 	checktest.Diff(t, "lines", tableRows(both, ".compare-table tbody tr"), want)
-	both.WantText(".compare-summary", "2 frames are the same, 1 at another place, 1 only in A, 1 only in B.").
+	both.WantText(".compare-sides dd:nth-of-type(2)", "representative report").
+		WantText(".compare-summary", "2 frames are the same, 1 at another place, 1 only in A, 1 only in B.").
 		WantText(".compare-sides", "Version 1.4.9-2 → 1.5-1").WantText(".compare-sides", "→ 9.9")
 	if got := both.Attr(".compare-summary a", "href"); got != compare+"?report="+newest+"&report="+oldest {
 		t.Errorf("swap: got %q", got)

@@ -178,17 +178,16 @@ func (s *Pages) ShowCompare(w http.ResponseWriter, r *http.Request, b crash.Buck
 	if len(ids) == 0 || len(ids) > 2 {
 		return errNoneSelected
 	}
-	page := view.ComparePage{Bucket: b, Representative: len(ids) == 1}
-	if page.Representative {
-		best, err := s.Store.RepresentativeReport(r.Context(), b.ID)
-		switch {
-		case err != nil:
-			return err
-		case best.ID == ids[0]:
-			return errRepresentative
-		}
+	best, err := s.Store.RepresentativeReport(r.Context(), b.ID)
+	switch {
+	case len(ids) == 1 && err != nil, err != nil && crash.KindOf(err) != crash.NotFound:
+		return err
+	case len(ids) == 1 && best.ID == ids[0]:
+		return errRepresentative
+	case len(ids) == 1:
 		ids = []crash.OopsID{best.ID, ids[0]}
 	}
+	page := view.ComparePage{Bucket: b, Representative: best.ID}
 	var sides [2]crash.StoredReport
 	for i, id := range ids {
 		var err error

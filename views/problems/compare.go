@@ -17,7 +17,7 @@ type ComparePage struct {
 	Shell          layout.Shell
 	Bucket         crash.Bucket
 	First, Second  crash.ReportRow
-	Representative bool // First is the representative report of the problem
+	Representative crash.OopsID // the representative report of the problem; zero: none is stored
 	Frames         []grouping.FramePair
 	Facts          []DifferentFact
 }
