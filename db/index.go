@@ -744,6 +744,9 @@ func (s *Store) ListedManual(id crash.BucketID) (m crash.ManualStatus) {
 		return m
 	}
 	m = ManualOf(last.ix, p, index.DayOf(s.Now()))
+	if p.Triage.Embargoed {
+		m.Embargo = &crash.Mark{Kind: crash.MarkEmbargo}
+	}
 	if p.Triage.Muted {
 		m.Muted = &crash.Mark{Kind: crash.MarkMuted, Until: p.Triage.Until}
 	}

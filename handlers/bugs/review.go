@@ -135,6 +135,13 @@ func (s *Pages) reviewPage(r *http.Request, b crash.Bucket) (view.ReviewPage, tr
 	case view.BugNothing, view.BugLinked, view.BugSignIn, view.BugCreating, view.BugChecking:
 	}
 	page.Draft, page.Section = proposal.Draft, proposal.Section
+	embargoed, err := s.panel.CountEmbargoed(r, b)
+	if err != nil {
+		return page, proposal, err
+	}
+	if page.Embargoed = embargoed > 0; page.Embargoed { // filing makes the bug private in any case
+		page.Draft.Information, page.Section = crash.InformationPrivate, ""
+	}
 	if page.Sources, err = s.relatedSources(r.Context(), b); err != nil {
 		return page, proposal, err
 	}

@@ -196,12 +196,11 @@ func (s *Panel) StatusView(r *http.Request, b crash.Bucket) (problemsview.Status
 	if err != nil {
 		return problemsview.StatusView{}, err
 	}
-	v := s.StatusViewOf(r, b, bugs)
 	manual, _, err := s.Problems.Triage(r.Context(), b.ID)
 	if err != nil {
-		return v, err
+		return problemsview.StatusView{}, err
 	}
-	v.Manual = s.ManualView(r, b, manual)
+	v := s.StatusViewOf(r, b, bugs, manual)
 	if v.Bugs.Cell.Review {
 		facts, err := s.StackOf(r, b, true)
 		if err != nil {
@@ -216,11 +215,14 @@ func (s *Panel) StatusView(r *http.Request, b crash.Bucket) (problemsview.Status
 	return v, nil
 }
 
-// StatusViewOf is like StatusView, without advice, for bugs that the caller has read.
-func (s *Panel) StatusViewOf(r *http.Request, b crash.Bucket, bugs []crash.Bug) problemsview.StatusView {
+// StatusViewOf is like StatusView, without advice, for what the caller has read.
+func (s *Panel) StatusViewOf(r *http.Request, b crash.Bucket, bugs []crash.Bug, manual crash.ManualStatus,
+) problemsview.StatusView {
 	b = s.web.SeenBucket(r, b)
-	return problemsview.StatusView{Status: b.Status, Bugs: s.bugsViewOf(r, b, bugs), Now: s.web.Now(),
-		Admin: web.CurrentUser(r).Role.Allows(crash.RoleAdmin)}
+	v := problemsview.StatusView{Status: b.Status, Bugs: s.bugsViewOf(r, b, bugs), Manual: s.manualView(r, b, manual),
+		Now: s.web.Now(), Admin: web.CurrentUser(r).Role.Allows(crash.RoleAdmin)}
+	v.Bugs.Cell.Manual = v.Manual.Status // the index may not know it yet
+	return v
 }
 
 // OnProblemPage reports whether htmx sends the request from the page of a problem.
@@ -312,8 +314,8 @@ func (s *Panel) CountEmbargoed(r *http.Request, problems ...crash.Bucket) (int, 
 	return s.Problems.CountEmbargoed(r.Context(), ids)
 }
 
-// ManualView returns the manual status of a problem for the current user.
-func (s *Panel) ManualView(r *http.Request, b crash.Bucket, m crash.ManualStatus) problemsview.ManualView {
+// manualView returns the manual status of a problem for the current user.
+func (s *Panel) manualView(r *http.Request, b crash.Bucket, m crash.ManualStatus) problemsview.ManualView {
 	u := web.CurrentUser(r)
 	if web.IsPublic(r) {
 		m = privacy.RedactManual(m)

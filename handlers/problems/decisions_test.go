@@ -279,6 +279,9 @@ func TestEmbargoedBugIsPrivate(t *testing.T) {
 		"/")
 	triager.Get(b.ID.Path()).Want(http.StatusNotFound)
 	triager.Post(b.ID.Path()+"/embargo", url.Values{"do": {"lift"}}).Want(http.StatusNotFound)
+	admin.Get(b.ID.Path()).WantText(".create-bug", "Create private bug").WantNone(".create-bug .primary")
+	admin.Get(b.ID.Path()+"/review").WantText("#review-form", "because the problem is embargoed").
+		WantNone("#review-public, #review-subscribe")
 	body := map[string]string{"signature": b.Signature}
 	triager.PostJSON(handlertest.CreatePath, body).Want(http.StatusNotFound)
 	admin.PostJSON(handlertest.CreatePath, body).Want(http.StatusCreated)

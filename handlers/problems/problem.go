@@ -83,11 +83,10 @@ func (s *Pages) problemPage(r *http.Request, id crash.BucketID) (*view.ProblemPa
 	bucket := s.web.SeenBucket(r, facts.bucket)
 	page := &view.ProblemPage{
 		Bucket: bucket, Grouping: s.panel.ExplainBucket(bucket), Chart: facts.chart,
-		Status:   s.panel.StatusViewOf(r, facts.bucket, facts.bugs),
+		Status:   s.panel.StatusViewOf(r, facts.bucket, facts.bugs, facts.manual),
 		Versions: facts.versions, Impact: facts.impact, Breakdowns: facts.breakdowns,
 		Filter: facts.filter, Alike: facts.alike,
 	}
-	page.Status.Manual = s.panel.ManualView(r, facts.bucket, facts.manual)
 	page.Decisions.Triage = facts.triage
 	page.First, page.Last = page.Bucket.First(), page.Bucket.Last()
 	release, err := web.QueryText(r.URL.Query(), "release")

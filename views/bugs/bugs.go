@@ -214,10 +214,14 @@ func (p BugPart) nowID() string {
 func (p BugPart) rowID() string { return p.CellID() + rowSuffix }
 
 func (p BugPart) createLabel() string {
-	if p.Whole && p.Tracker != "" {
-		return "Create bug in " + p.Tracker
+	label := "Create bug"
+	if p.Manual.Embargo != nil {
+		label = "Create private bug"
 	}
-	return "Create"
+	if p.Whole && p.Tracker != "" {
+		label += " in " + p.Tracker
+	}
+	return label
 }
 
 // undecided reports whether filing a bug is the next step: nobody has decided otherwise.

@@ -42,6 +42,7 @@ type ReviewPage struct {
 	Fileable bool   // show the form
 
 	Advice    stats.Advice
+	Embargoed bool   // the problem is: its bug will be private
 	Suspected string // why memory may have been corrupted; empty: no sign of it
 	Similar   []grouping.SimilarProblem
 	Search    *ReviewSearch  // nil: loaded separately
@@ -108,6 +109,12 @@ func (p ReviewPage) listed() templ.Attributes {
 		return nil
 	}
 	return templ.Attributes{"list": "review-sources"}
+}
+
+// privateMeans says who can read a private bug.
+func (p ReviewPage) privateMeans() string {
+	return "Only " + forPeople(p.Distribution) + "’s security team and subscribers of the bug can read it, until one of " +
+		"them makes it public."
 }
 
 func problemID(field crash.DraftField) string { return "review-problem-" + string(field) }
