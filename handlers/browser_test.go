@@ -380,7 +380,7 @@ func TestDialogInBrowser(t *testing.T) {
 	for i, tt := range []struct{ opener, key, inside, focus string }{
 		{"review-link", "c", "#review-heading", "review-heading"},
 		{"link-bug-link", "l", "#dialog #bug", "bug"},
-		{"review-link", "?", "#dialog table.keys", "keys-title"},
+		{"review-link", "?", "#dialog table.keys", "dialog-heading"},
 	} {
 		handlertest.Eval[bool](ctx, t, `document.querySelector("#status .`+tt.opener+`").focus() ?? true`)
 		handlertest.Do(ctx, t, handlertest.Press(tt.key), handlertest.WaitVisible(tt.inside))

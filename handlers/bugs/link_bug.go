@@ -30,7 +30,7 @@ func (s *Pages) ShowLinkBug(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p := view.LinkPage{BugLookup: bug, Path: r.URL.Path, Back: panel.BackTo(r, buckets), InDialog: inDialog(r)}
+	p := view.LinkPage{BugLookup: bug, Path: r.URL.Path, Back: panel.BackTo(r, buckets)}
 	if r.PathValue("id") == "" {
 		p.Problems = view.JoinIDs(ids)
 	}
@@ -41,19 +41,8 @@ func (s *Pages) ShowLinkBug(w http.ResponseWriter, r *http.Request) error {
 		}
 		p.Rows = append(p.Rows, row)
 	}
-	if web.WantsPart(r) {
-		p.Shell = s.web.BareShell(r, "")
-		return s.web.Page(w, r, status, view.LinkBugPart(p))
-	}
 	p.Shell = s.web.Shell(r, p.Title())
 	return s.web.Page(w, r, status, view.LinkBug(p))
-}
-
-// inDialog reports whether the form for linking a bug is part of a dialog. The page of the form itself asks only for
-// a bug.
-func inDialog(r *http.Request) bool {
-	query := r.URL.Query()
-	return web.WantsPart(r) && (query.Has("dialog") || !query.Has("bug"))
 }
 
 // lookUpBug reads the bug that the query names, if it names one, from the tracker, to link it to problems.

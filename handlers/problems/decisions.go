@@ -162,7 +162,7 @@ var (
 // FindMerge asks for the problem to merge with. If the query names one (with), it redirects to
 // the preview of the merge.
 func (s *Decisions) FindMerge(w http.ResponseWriter, r *http.Request, b crash.Bucket) error {
-	p := view.FindMergePage{Bucket: b, InDialog: web.WantsPart(r)}
+	p := view.FindMergePage{Bucket: b}
 	text, _ := rawQueryValue(r.URL.RawQuery, "with")
 	p.Text = strings.TrimSpace(text)
 	status := http.StatusOK
@@ -173,7 +173,7 @@ func (s *Decisions) FindMerge(w http.ResponseWriter, r *http.Request, b crash.Bu
 		}
 		ids := []crash.BucketID{b.ID, other}
 		switch {
-		case err == nil && p.InDialog:
+		case err == nil && web.WantsPart(r):
 			return s.mergePage(w, r, ids, http.StatusOK, "")
 		case err == nil:
 			return web.Redirect(w, r, view.MergeURL(ids))
@@ -189,9 +189,6 @@ func (s *Decisions) FindMerge(w http.ResponseWriter, r *http.Request, b crash.Bu
 		return err
 	}
 	p.Similar = similar
-	if p.InDialog {
-		return s.web.Page(w, r, status, view.FindMergePart(p))
-	}
 	p.Shell = s.web.Shell(r, "Merge")
 	return s.web.Page(w, r, status, view.FindMerge(p))
 }
@@ -276,10 +273,6 @@ func (s *Decisions) mergePage(w http.ResponseWriter, r *http.Request, ids []cras
 		return err
 	}
 	p.Embargoes = embargoed > 0 && embargoed < len(buckets)
-	if web.WantsPart(r) {
-		p.Shell, p.InDialog = s.web.BareShell(r, ""), true
-		return s.web.Page(w, r, status, view.MergePart(p))
-	}
 	p.Shell = s.web.Shell(r, "Merge")
 	return s.web.Page(w, r, status, view.Merge(p))
 }

@@ -104,7 +104,7 @@ func (s *Decisions) chosen(r *http.Request, kind crash.MarkKind) (view.TriageFor
 	if err != nil {
 		return view.TriageForm{}, err
 	}
-	return view.TriageForm{Kind: kind, Buckets: buckets, Back: panel.BackTo(r, buckets), InDialog: web.WantsPart(r)}, nil
+	return view.TriageForm{Kind: kind, Buckets: buckets, Back: panel.BackTo(r, buckets)}, nil
 }
 
 // Restrict returns the handler that sets or lifts an embargo or a hold. A person without the private right for
@@ -134,6 +134,12 @@ func (s *Decisions) Restrict(kind crash.MarkKind) panel.ProblemHandler {
 func isRefusal(err error) bool {
 	kind := crash.KindOf(err)
 	return kind == crash.Invalid || kind == crash.Conflict
+}
+
+// asksAgain reports whether the form of a decision should be shown again with the error. Buttons that decide without a
+// form show the error as a message.
+func asksAgain(r *http.Request, err error) bool {
+	return isRefusal(err) && (r.PostFormValue("dialog") != "" || !web.WantsPart(r))
 }
 
 func (s *Decisions) read(r *http.Request, kind crash.MarkKind) (crash.Mark, error) {
@@ -184,10 +190,6 @@ func (s *Decisions) showForm(w http.ResponseWriter, r *http.Request, p view.Tria
 		p.Releases = releasesOf(b)
 	} else if p.Kind == crash.MarkFixed {
 		p.Values.Fixes = chosenFixRows(p.Buckets, p.Values.Fixes)
-	}
-	if p.InDialog {
-		p.Shell = s.web.BareShell(r, "")
-		return s.web.Page(w, r, status, view.TriageFormPart(p))
 	}
 	p.Shell = s.web.Shell(r, p.Heading())
 	return s.web.Page(w, r, status, view.TriagePage(p))
@@ -286,8 +288,7 @@ func (s *Decisions) Set(kind crash.MarkKind) func(http.ResponseWriter, *http.Req
 				skipped, err = skipped+1, nil
 			}
 		}
-		p.InDialog = r.PostFormValue("dialog") != ""
-		if isRefusal(err) && (p.InDialog || !web.WantsPart(r)) {
+		if asksAgain(r, err) {
 			if panel.CodeOf(err) == problems.ErrSeen {
 				p.Confirm = fixesText(t.Fixes)
 			}

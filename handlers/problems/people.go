@@ -236,7 +236,7 @@ func readPeopleChange(r *http.Request) (change peopleChange, err error) {
 
 // ShowAssign lists the chosen problems with their assignees, and asks for another one.
 func (s *Pages) ShowAssign(w http.ResponseWriter, r *http.Request) error {
-	return s.assignPage(w, r, view.AssignPage{InDialog: web.WantsPart(r)}, http.StatusOK)
+	return s.assignPage(w, r, view.AssignPage{}, http.StatusOK)
 }
 
 func (s *Pages) assignPage(w http.ResponseWriter, r *http.Request, p view.AssignPage, status int) error {
@@ -255,10 +255,6 @@ func (s *Pages) assignPage(w http.ResponseWriter, r *http.Request, p view.Assign
 			row.Assigned = crash.Assigned{Name: name, Bug: b.Bug.Counts()}
 		}
 		p.Rows = append(p.Rows, row)
-	}
-	if p.InDialog {
-		p.Shell = s.web.BareShell(r, "")
-		return s.web.Page(w, r, status, view.AssignPart(p))
 	}
 	p.Shell = s.web.Shell(r, p.Heading())
 	return s.web.Page(w, r, status, view.Assign(p))
@@ -291,9 +287,8 @@ func (s *Pages) Assign(w http.ResponseWriter, r *http.Request) error {
 			done = append(done, strconv.FormatInt(stored.ID, 10))
 		}
 	}
-	inDialog := r.PostFormValue("dialog") != ""
-	if isRefusal(err) && (inDialog || !web.WantsPart(r)) {
-		return s.assignPage(w, r, view.AssignPage{Typed: name, Problem: web.AnswerTo(r, err).Message, InDialog: inDialog},
+	if asksAgain(r, err) {
+		return s.assignPage(w, r, view.AssignPage{Typed: name, Problem: web.AnswerTo(r, err).Message},
 			http.StatusUnprocessableEntity)
 	}
 	if err != nil {

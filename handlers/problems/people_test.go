@@ -44,10 +44,10 @@ func TestAssignOnThePage(t *testing.T) {
 	triager.Post(undo, url.Values{"assignments": {ids}}, handlertest.AsPart...).WantText(".flash-done",
 		"Undid 0 assignments.")
 	triager.Get(path+"/assign", handlertest.AsPart...).Want(http.StatusOK).
-		WantText("#assign-heading", "Assign this problem").
+		WantText("#dialog-heading", "Assign this problem").
 		WantText("button[autofocus]", "Assign to me").WantNone("main")
 	part = triager.Post(path+"/assign", url.Values{"assignee": {"<nobody>"}, "dialog": {"1"}}, handlertest.AsPart...)
-	part.Want(http.StatusUnprocessableEntity).WantText("#assign-form .error", `no account named "<nobody>"`)
+	part.Want(http.StatusUnprocessableEntity).WantText(".error", `no account named "<nobody>"`)
 	if got := part.Attr("#assignee", "value"); got != "<nobody>" {
 		t.Errorf("typed: got %q", got)
 	}

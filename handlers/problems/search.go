@@ -254,9 +254,6 @@ func prefixMatcher(all []string) func(string) []string {
 
 // ShowKeys describes the keyboard shortcuts, on a page or in a dialog.
 func (s *Lists) ShowKeys(w http.ResponseWriter, r *http.Request) error {
-	if web.WantsPart(r) {
-		return s.web.Page(w, r, http.StatusOK, view.KeysPart())
-	}
 	return s.web.Page(w, r, http.StatusOK, view.Keys(s.web.Shell(r, view.KeysTitle)))
 }
 

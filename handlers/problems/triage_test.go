@@ -108,10 +108,10 @@ func TestMuteInDialog(t *testing.T) {
 	b := site.Save(t, crashtest.Native())
 	c := site.As(t, crash.RoleTriager)
 	path := b.ID.Path() + "/mute"
-	form := c.Get(path, handlertest.AsPart...).Want(http.StatusOK).WantText("#triage-heading", "Mute").WantNone("main")
-	checktest.Equal(t, "failures replace", form.Attr("#triage", "hx-status:4xx"), "target:#triage-form swap:outerHTML")
+	form := c.Get(path, handlertest.AsPart...).Want(http.StatusOK).WantText("#dialog-heading", "Mute").WantNone("main")
+	checktest.Equal(t, "failures replace", form.Attr("#triage", "hx-status:4xx"), "target:#dialog-trouble swap:innerHTML")
 	c.Post(path, url.Values{"dialog": {"1"}}, handlertest.AsPart...).Want(http.StatusUnprocessableEntity).
-		WantText("#triage-form .error", "at least one condition").WantText("#triage-heading", "Mute")
+		WantText(".triage-form .error", "at least one condition").WantText("#dialog-heading", "Mute")
 	muted := c.Post(path, url.Values{"preset": {"newer"}, "dialog": {"1"}}, handlertest.AsPart...).Want(http.StatusOK).
 		WantText("#flash", "Muted until it is seen in a newer version")
 	c.Get(b.ID.Path()).WantText("#manual", "until it is seen in a newer version")
@@ -146,7 +146,7 @@ func TestFixedOnPage(t *testing.T) {
 	c.Post(path, url.Values{"fix-release": {"Ubuntu 24.04", ""}, "fix-version": {"1.4-0", ""},
 		"confirm": form["confirm"]}).Want(http.StatusUnprocessableEntity).WantText(".error", "already seen")
 	c.Post(path, url.Values{"fix-release": {"Ubuntu 24.04"}, "fix-version": {"1.4-1"}, "dialog": {"1"}},
-		handlertest.AsPart...).Want(http.StatusUnprocessableEntity).WantText("#triage-form .error", "already seen")
+		handlertest.AsPart...).Want(http.StatusUnprocessableEntity).WantText(".triage-form .error", "already seen")
 	c.Post(path, form).WantRedirect(http.StatusSeeOther, b.ID.Path())
 	entry := c.Get(b.ID.Path()).WantNone("#manual .state-warn").Attr("#manual [name=entries]", "value")
 	c.Post("/problems/triage/undo", url.Values{"entries": {entry}}).Want(http.StatusSeeOther)

@@ -301,9 +301,12 @@ func Redirect(w http.ResponseWriter, r *http.Request, path string) error {
 }
 
 // Shell returns what every page needs besides its content. It removes the pending messages from the
-// session.
+// session, unless only a part of the page is sent.
 func (s *Kit) Shell(r *http.Request, title string) layout.Shell {
 	shell := s.BareShell(r, title)
+	if shell.InDialog {
+		return shell
+	}
 	shell.Flash = s.takeFlashes(r)
 	shell.Banner = s.banner(r)
 	shell.Unread = s.unread(r)
@@ -328,6 +331,7 @@ func (s *Kit) BareShell(r *http.Request, title string) layout.Shell {
 	return layout.Shell{
 		Title: title, User: CurrentUser(r), CSRFToken: nosurf.Token(r), Path: ReturnPath(r),
 		FilingOn: s.Config.AllowBugFiling, Now: s.Now(), Look: LookOf(r),
+		InDialog: WantsPart(r),
 	}
 }
 

@@ -28,6 +28,7 @@ type Shell struct {
 	FilingOn  bool        // whether filing is switched on
 	Now       time.Time   // for "3 min ago"
 	Look      Look        // of this browser
+	InDialog  bool        // the dialog of another page asks for the page, see [TitledPage]
 }
 
 // SignedIn reports whether the visitor is signed in.

@@ -105,20 +105,14 @@ type FindMergePage struct {
 	Text    string // as it was typed
 	Problem string // what is wrong with it; empty: nothing
 	Similar []grouping.SimilarProblem
-
-	InDialog bool // part of a dialog
 }
-
-// mergePart is the id of the part of a page or dialog that asks with which problem to merge, or previews the merge.
-const mergePart = "merge-part"
 
 // step returns the attributes of a form or link that leads to an address. In a dialog, it stays there.
 func (p FindMergePage) step(url string) templ.Attributes {
-	if !p.InDialog {
+	if !p.Shell.InDialog {
 		return nil
 	}
-	return templ.Attributes{"hx-get": url, "hx-target": "#" + mergePart, "hx-swap": "outerHTML",
-		"hx-sync": "this:replace", "hx-status:4xx": "swap:outerHTML", "hx-status:5xx": "target:#flash swap:innerHTML"}
+	return layout.ToDialog(url)
 }
 
 // MergePage holds the preview of a merge.
@@ -132,7 +126,6 @@ type MergePage struct {
 	Problem  string         // why merging failed; empty: it did not
 
 	Embargoes bool // some of the problems are embargoed, so the merged one will be
-	InDialog  bool // part of a dialog
 }
 
 // MergeSide is one of the problems to be merged.
@@ -149,11 +142,8 @@ type SignaturePart struct {
 }
 
 func (p MergePage) form() layout.PostFormArgs {
-	form := layout.PostFormArgs{ID: "merge", Action: PathMerge, CSRFToken: p.Shell.CSRFToken, Class: "decide"}
-	if p.InDialog {
-		form.Decides, form.Failed = true, "#"+mergePart
-	}
-	return form
+	return layout.PostFormArgs{ID: "merge", Action: PathMerge, CSRFToken: p.Shell.CSRFToken, Class: "decide",
+		Dialog: p.Shell.InDialog}
 }
 
 func (p MergePage) anyMuted() bool {

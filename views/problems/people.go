@@ -78,7 +78,6 @@ type AssignPage struct {
 	Problem  string // what is wrong with Typed
 	Tracker  string
 	Back     string // page to return to
-	InDialog bool   // part of a dialog
 }
 
 // AssignRow is one of the problems.
@@ -95,14 +94,9 @@ func (p AssignPage) Heading() string {
 	return "Assign " + crash.Counted(int64(len(p.Rows)), "problem", "problems")
 }
 
-const assignFormID = "assign-form"
-
 func (p AssignPage) form() layout.PostFormArgs {
-	form := layout.PostFormArgs{ID: "assign", Action: PathAssignChosen, CSRFToken: p.Shell.CSRFToken, Class: "decide"}
-	if p.InDialog {
-		form.Decides, form.Failed = true, "#"+assignFormID
-	}
-	return form
+	return layout.PostFormArgs{ID: "assign", Action: PathAssignChosen, CSRFToken: p.Shell.CSRFToken, Class: "decide",
+		Dialog: p.Shell.InDialog}
 }
 
 func (p AssignPage) problems() string {

@@ -73,8 +73,6 @@ type TriageForm struct {
 	Back      string          // address of the page to return to
 	Blind     bool            // the person will not see the problem while it is embargoed
 	Tracker   string          // for an embargo
-
-	InDialog bool // part of a dialog
 }
 
 // TriageValues holds the fields of the form as typed.
@@ -172,16 +170,11 @@ func (p TriageForm) ids() []crash.BucketID {
 	return ids
 }
 
-const triageFormID = "triage-form"
-
 func (p TriageForm) form() layout.PostFormArgs {
 	form := layout.PostFormArgs{ID: "triage", CSRFToken: p.Shell.CSRFToken, Class: "triage-fields",
-		Action: triagePath(p.Kind, p.Buckets[0].ID)}
+		Action: triagePath(p.Kind, p.Buckets[0].ID), Dialog: p.Shell.InDialog}
 	if p.several() {
 		form.Action = "/problems/" + TriagePaths[p.Kind]
-	}
-	if p.InDialog {
-		form.Decides, form.Failed = true, "#"+triageFormID
 	}
 	return form
 }
