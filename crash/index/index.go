@@ -136,6 +136,14 @@ type Problem struct {
 	place  int32   // in Index.order
 }
 
+// Named returns the bucket of the problem, with what its names and titles are made of.
+func (p *Problem) Named() crash.Bucket {
+	return crash.Bucket{
+		ID: p.ID, Signature: p.Signature, Rule: p.Rule, Provisional: p.Provisional, ProblemType: p.Type, Title: p.Title,
+		Name: p.Name, Executable: p.Executable, Package: p.Package, SourcePackage: p.Source,
+	}
+}
+
 // bucket is a Bucket with its days.
 type bucket struct {
 	*Bucket

@@ -102,10 +102,7 @@ func (s *Lists) exportList(w http.ResponseWriter, r *http.Request, format string
 }
 
 func (s *Lists) problemRow(p index.Row, signature string, rises, signedIn bool) export.Row {
-	title := view.DocumentTitle(crash.Bucket{
-		ID: p.ID, Signature: p.Signature, Rule: p.Rule, Provisional: p.Provisional, ProblemType: p.Type,
-		Title: p.Title, Name: p.Name, Executable: p.Executable,
-	})
+	title := view.DocumentTitle(p.Named())
 	if signature == "" {
 		signature = p.Signature
 	}

@@ -89,11 +89,8 @@ func (s *Lists) problemList(r *http.Request, choice view.ListChoice, q index.Que
 	if page.Rows, err = s.listRows(r, b, filter, list.Rows); err != nil {
 		return page, err
 	}
-	rising := b.Rising(index.DayOf(s.web.Now()))
 	for i := range page.Rows {
-		row := &page.Rows[i]
-		row.Compared = list.Past
-		row.Rise, row.Rising = rising[row.ID]
+		page.Rows[i].Compared = list.Past
 	}
 	if n := len(list.Rows); list.More {
 		last := list.Rows[n-1]
@@ -147,7 +144,8 @@ func (s *Lists) listRows(r *http.Request, b *index.Index, filter index.Filter,
 	if err != nil {
 		return nil, err
 	}
-	list := make([]view.ListRow, 0, len(problems))
+	list := make([]view.ListRow, len(problems))
+	rising := b.Rising(until)
 	var bugs []crash.Bug
 	for i := range problems {
 		p := &problems[i]
@@ -158,13 +156,14 @@ func (s *Lists) listRows(r *http.Request, b *index.Index, filter index.Filter,
 		if web.IsPublic(r) {
 			p.Bucket = new(s.web.SeenBucket(r, *p.Bucket))
 		}
-		list = append(list, view.ListRow{
+		list[i] = view.ListRow{
 			Problem: p, First: row.First(), Last: row.Last(), Bug: s.panel.BugPart(r, *p.Bucket), People: people[p.ID],
 			Held: row.Held(), Rank: row.Rank,
 			Past:  row.Past,
 			New:   !row.First().At.Before(week),
 			Spark: layout.NewSparkline(b.Days(row.Problem, filter, until-sparkDays+1, until), until.Time()),
-		})
+		}
+		list[i].Rise, list[i].Rising = rising[p.ID]
 	}
 	s.panel.RefreshStaleBugs(r, panel.StaleOnList, bugs...)
 	return list, nil

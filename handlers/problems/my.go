@@ -1,6 +1,7 @@
 package problems
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -39,7 +40,14 @@ func (s *Lists) ShowMy(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Lists) myPage(w http.ResponseWriter, r *http.Request, status int, form view.FollowForm) error {
 	ctx, user := r.Context(), web.CurrentUser(r)
-	choice, only, ignored := myPageChoice(r)
+	choice, _, ignored, err := s.choices.readPageChoice(r, myChoice(r.URL.Query()), false)
+	if err != nil {
+		return err
+	}
+	only := r.URL.Query().Get("only")
+	if only != "" && !slices.Contains(myGroups[:], only) {
+		only, ignored = "", append(ignored, "only")
+	}
 	page := view.MyPage{Only: only, Tracker: s.web.Config.TrackerName, Form: form, Ignored: ignoredNotice(ignored)}
 	follows, err := s.People.Followed(ctx, user.ID)
 	if err != nil {
@@ -68,7 +76,7 @@ func (s *Lists) myPage(w http.ResponseWriter, r *http.Request, status int, form 
 
 // ExportMy sends the user's list as a file or feed.
 func (s *Lists) ExportMy(w http.ResponseWriter, r *http.Request, format string) error {
-	choice, err := myChoice(r)
+	choice, err := readFilters(myChoice(r.URL.Query()))
 	if err != nil {
 		return err
 	}
@@ -90,37 +98,9 @@ func (s *Lists) ExportMy(w http.ResponseWriter, r *http.Request, format string) 
 	})
 }
 
-// myChoice reads the period of the page; the default is a month.
-func myChoice(r *http.Request) (view.ListChoice, error) {
-	q := r.URL.Query()
-	period := crash.Period(q.Get("period"))
-	if period == "" {
-		period = crash.PeriodMonth
-	}
-	if period.Days() == 0 {
-		return view.ListChoice{}, crash.Errorf(crash.Invalid, "unknown_period",
-			"%.40q is not a period; the periods are day, week, month and year.", string(period))
-	}
-	muted, err := readMuted(q)
-	return view.ListChoice{Period: period, ShowMuted: muted}, err
-}
-
-// myPageChoice reads the period and the group of the page. It replaces invalid values by the defaults
-// and returns their names.
-func myPageChoice(r *http.Request) (choice view.ListChoice, only string, ignored []string) {
-	choice, err := myChoice(r)
-	if err != nil {
-		wrong := "period"
-		if panel.CodeOf(err) == errBadMuted {
-			wrong = "muted"
-		}
-		choice, ignored = view.ListChoice{Period: crash.PeriodMonth}, append(ignored, wrong)
-	}
-	only = r.URL.Query().Get("only")
-	if only != "" && !slices.Contains(myGroups[:], only) {
-		only, ignored = "", append(ignored, "only")
-	}
-	return choice, only, ignored
+// myChoice returns the parameters of the page that lists have, too. The default period is a month.
+func myChoice(q url.Values) url.Values {
+	return url.Values{"period": {cmp.Or(q.Get("period"), string(crash.PeriodMonth))}, "muted": q["muted"]}
 }
 
 // packagesOf returns the source packages of a person, team or set, or the package itself. known
@@ -405,8 +385,7 @@ func (s *choices) marksOf(r *http.Request, b *index.Index, f *view.Followed) (
 			return nil, false, nil // no report of it counts
 		}
 		p = web.SeenRow(r, index.Row{Problem: p}).Problem
-		f.Label, f.Path = view.DocumentTitle(crash.Bucket{ID: p.ID, Signature: p.Signature, Rule: p.Rule,
-			Title: p.Title, Name: p.Name, Executable: p.Executable}), p.ID.Path()
+		f.Label, f.Path = view.DocumentTitle(p.Named()), p.ID.Path()
 		return []crash.FollowMark{{Kind: f.Kind, Name: f.Name, Bucket: p.ID, Mark: problemMark(p)}}, false, nil
 	case crash.FollowSearch:
 		return s.searchMarks(r, f)

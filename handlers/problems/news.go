@@ -178,10 +178,6 @@ func (s *Lists) ShowNews(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	rising := found.index.Rising(index.DayOf(s.web.Now()))
-	for i := range rows {
-		rows[i].Rise, rows[i].Rising = rising[rows[i].ID]
-	}
 	page.Shell = s.web.Shell(r, view.NewsTitle)
 	page.List = view.ListPage{Shell: page.Shell, Choice: view.ListChoice{Period: crash.PeriodYear}, Rows: rows,
 		Tracker: s.web.Config.TrackerName, From: page.URL()}

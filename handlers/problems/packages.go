@@ -193,10 +193,7 @@ func packageProblem(b *index.Index, filter index.Filter, row index.Row) view.Lis
 
 // namedProblem returns a row of a short list without its sparkline.
 func namedProblem(row index.Row) view.ListRow {
-	b := crash.Bucket{
-		ID: row.ID, Signature: row.Signature, Rule: row.Rule, Provisional: row.Provisional, ProblemType: row.Type,
-		Title: row.Title, Name: row.Name, Executable: row.Executable, Package: row.Package, SourcePackage: row.Source,
-	}
+	b := row.Named()
 	return view.ListRow{Problem: &crash.Problem{Bucket: &b, Count: row.Count}, First: row.First(), Last: row.Last()}
 }
 

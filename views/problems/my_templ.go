@@ -520,7 +520,7 @@ func myTable(p MyPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = groupedHead(p.List).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = listHead(p.List, true).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -1201,7 +1201,7 @@ func ReportSectionPart(l ReportList, f ReportFilterForm, v FacetsView) templ.Com
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = FacetsBeside(v).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = facets(v, templ.Attributes{"hx-swap-oob": "outerHTML"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
