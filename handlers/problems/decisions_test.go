@@ -198,10 +198,8 @@ func TestDecideInBrowser(t *testing.T) {
 	handlertest.Eval[bool](ctx, t, `document.querySelector("#with").value = ""; true`)
 	handlertest.Do(ctx, t, handlertest.Type("#with", site.URL+often.ID.Path()+"\r"),
 		handlertest.WaitVisible("#dialog table.merge-sides"))
-	if got := handlertest.Eval[string](ctx, t,
-		`[...document.querySelectorAll(".merge-sides mark")].map((m) => m.textContent).join(" ")`); got != "tide_reload tide_load" {
-		t.Errorf("marked: got %q, want the differences", got)
-	}
+	checktest.Equal(t, "marked differences", handlertest.Eval[string](ctx, t,
+		`[...document.querySelectorAll(".merge-sides mark")].map((m) => m.textContent).join(" ")`), "tide_reload tide_load")
 	handlertest.Do(ctx, t, handlertest.Type("#reason", "same row\r"), handlertest.WaitVisible(".flash-done form button"))
 	if got := site.Bucket(t, once.ID); got.ID != often.ID {
 		t.Fatalf("merged: got %s, want %s", got.ID, often.ID)

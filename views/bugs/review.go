@@ -113,8 +113,8 @@ func (p ReviewPage) listed() templ.Attributes {
 
 // privateMeans says who can read a private bug.
 func (p ReviewPage) privateMeans() string {
-	return "Only " + forPeople(p.Distribution) + "’s security team and subscribers of the bug can read it, until one of " +
-		"them makes it public."
+	return "Only " + forPeople(p.Distribution) + "’s security team and subscribers of the bug can read it, until one " +
+		"of them makes it public."
 }
 
 func problemID(field crash.DraftField) string { return "review-problem-" + string(field) }

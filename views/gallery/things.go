@@ -261,7 +261,7 @@ func compared() []specimen {
 		{"Compare stacks, the same", problemsview.Compare(problemsview.ComparePage{Shell: shell("Compare stacks", viewer),
 			Bucket: bucket(0), First: reportList().Rows[0], Second: reportList().Rows[1],
 			Representative: reportList().Rows[0].ID,
-			Frames: grouping.CompareFrames(frames(88), frames(88))})},
+			Frames:         grouping.CompareFrames(frames(88), frames(88))})},
 		{"Create several bugs", bugsview.ConfirmCreate(bugsview.ConfirmCreatePage{
 			Shell: shell("Create bugs", admin), Tracker: "Launchpad", Back: "/",
 			FileAs:  bugsview.FilingChoice{Tracker: "Launchpad", Account: "ada", Own: true},

@@ -72,12 +72,12 @@ func shownTags(p *index.People) (shown []string, more string) {
 
 // AssignPage holds the form that assigns problems.
 type AssignPage struct {
-	Shell    layout.Shell
-	Rows     []AssignRow
-	Typed    string
-	Problem  string // what is wrong with Typed
-	Tracker  string
-	Back     string // page to return to
+	Shell   layout.Shell
+	Rows    []AssignRow
+	Typed   string
+	Problem string // what is wrong with Typed
+	Tracker string
+	Back    string // page to return to
 }
 
 // AssignRow is one of the problems.
