@@ -31,17 +31,17 @@ import (
 	"mishap/crash/symbols/symboltest"
 	"mishap/db/dbtest"
 	"mishap/db/problems"
+	"mishap/handlers/handlertest"
 	"mishap/tracker/trackertest"
 )
 
 func TestMain(m *testing.M) {
 	sandbox.Child()
 	symboltest.Child()
-	status := m.Run()
+	handlertest.Main(m)
 	if binary.folder != "" {
 		_ = os.RemoveAll(binary.folder) // a temporary folder
 	}
-	os.Exit(status)
 }
 
 // binary is the program under test, built once.
@@ -61,7 +61,7 @@ func built(t *testing.T) string {
 			return
 		}
 		binary.path = filepath.Join(binary.folder, "mishap")
-		build := exec.Command("go", "build", "-o", binary.path, ".")
+		build := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary.path, ".")
 		// The flags of "make build", so that packages are compiled once for both.
 		build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false")
 		out, err := build.CombinedOutput()
@@ -93,7 +93,7 @@ func start(t *testing.T, environ []string, args ...string) *process {
 func startCommand(t *testing.T, environ []string, cmd *exec.Cmd) *process {
 	t.Helper()
 	p := &process{t: t, cmd: cmd, said: &quietBuffer{}, ended: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), environ...)
+	p.cmd.Env = append(append(os.Environ(), "GOGC="), environ...) // not that of the tests, which saves time
 	p.cmd.Stdout, p.cmd.Stderr = p.said, p.said
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -20,6 +20,8 @@ import (
 	"mishap/tracker/trackertest"
 )
 
+func TestMain(m *testing.M) { handlertest.Main(m) }
+
 // created is the answer of the API. Comparing whole bodies below detects unknown members.
 type created struct {
 	Signature string  `json:"signature"`

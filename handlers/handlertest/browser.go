@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
@@ -23,33 +26,70 @@ import (
 // step that never ends fail with a description of the page, however slow the machine is.
 const stepTime = 5 * time.Minute
 
-// StartBrowser starts a headless Chromium with a fresh profile and returns the context of its tab. Both
-// end with the test.
+// shared is the headless Chromium of this process, in which each test has windows and cookies of its own.
+var shared struct {
+	sync.Mutex
+	browser context.Context //nolint:containedctx // nil: it has not been started
+	stop    func()
+}
+
+// Main runs the tests of a package that uses [StartBrowser], and ends the browser.
+func Main(m *testing.M) {
+	m.Run()
+	if shared.stop != nil {
+		shared.stop()
+	}
+}
+
+// StartBrowser returns the context of a tab in a headless Chromium, with a profile of its own that ends with the
+// test. The tests of a process share the browser, because starting it takes a second of processor time.
 //
 // The actions below find elements with scripts in the page. chromedp's own actions read a tree of nodes
 // that its event loop changes at the same time, and some of them without its lock, which the race
 // detector reports against whatever test runs. Tests use chromedp directly only for what touches no
 // nodes: Navigate, Evaluate and protocol calls.
-func StartBrowser(t testing.TB, options ...chromedp.ExecAllocatorOption) context.Context {
+func StartBrowser(t testing.TB) context.Context {
 	t.Helper()
 	checktest.Needs(t, "Chromium")
-	all := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(program(t)), chromedp.UserDataDir(t.TempDir()), chromedp.Env("TMPDIR="+t.TempDir()),
-		chromedp.WindowSize(1280, 900), chromedp.Flag("disable-dev-shm-usage", true),
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-background-networking", true),
-		chromedp.Flag("no-proxy-server", true), chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"),
-		chromedp.WSURLReadTimeout(stepTime))
-	if os.Geteuid() == 0 {
-		all = append(all, chromedp.NoSandbox)
-	}
-	// The browser must outlive t.Context, which ends before the test's cleanup.
-	ctx, stop := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), append(all, options...)...)
-	t.Cleanup(stop)
-	ctx, closeTab := chromedp.NewContext(ctx)
+	ctx, closeTab := chromedp.NewContext(sharedBrowser(t), chromedp.WithNewBrowserContext())
 	t.Cleanup(closeTab)
-	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil { // starts it; no deadline may be set yet
+	// No deadline may be set yet. All tabs behave as if they had the focus, which only one has.
+	if _, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled,
+		emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
+		t.Fatalf("open a tab: %v", err)
+	}
+	return ctx
+}
+
+// sharedBrowser starts the browser, unless it runs.
+func sharedBrowser(t testing.TB) context.Context {
+	t.Helper()
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.browser != nil {
+		return shared.browser
+	}
+	folder, err := os.MkdirTemp("", "mishap-browser-")
+	checktest.NoError(t, err)
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program(t)),
+		chromedp.UserDataDir(filepath.Join(folder, "profile")), chromedp.Env("TMPDIR="+folder),
+		chromedp.WindowSize(1280, 900), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("no-proxy-server", true),
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"), chromedp.WSURLReadTimeout(stepTime))
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox)
+	}
+	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, closeTab := chromedp.NewContext(ctx)
+	shared.stop = func() {
+		closeTab()
+		stop()
+		_ = os.RemoveAll(folder) // a temporary folder
+	}
+	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil { // starts it
 		t.Fatalf("start Chromium: %v", err)
 	}
+	shared.browser = ctx
 	return ctx
 }
 

@@ -20,6 +20,8 @@ import (
 	"mishap/tracker/trackertest"
 )
 
+func TestMain(m *testing.M) { handlertest.Main(m) }
+
 func TestAccount(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})

@@ -22,6 +22,8 @@ import (
 	"mishap/handlers/handlertest"
 )
 
+func TestMain(m *testing.M) { handlertest.Main(m) }
+
 func TestListProblems(t *testing.T) {
 	t.Parallel()
 	p := handlertest.NewPages(t)
