@@ -4,13 +4,17 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -80,12 +84,37 @@ func besidePostgres(ctx context.Context, args []string) (err error) {
 			return startErr
 		}
 		defer func() { err = errors.Join(err, server.Close(context.WithoutCancel(ctx))) }()
-		environ = append(environ, "TEST_DATABASE_URL="+server.URL())
+		address, forget := sameAddress(server.URL())
+		defer forget()
+		environ = append(environ, "TEST_DATABASE_URL="+address)
 	}
 	command := exec.CommandContext(ctx, args[0], args[1:]...)
 	command.Env, command.Stdin, command.Stdout, command.Stderr = environ, os.Stdin, os.Stdout, os.Stderr
 	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
 	return command.Run()
+}
+
+// sameAddress returns the address of a temporary server by way of a link that has the same name in each run of
+// a checkout, so that Go remembers the results of tests whose package has not changed. While another run uses
+// the link, it returns the address as it is.
+func sameAddress(address string) (same string, forget func()) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address, func() {}
+	}
+	query, checkout := u.Query(), sha256.New()
+	folder, _ := os.Getwd() // if it fails, runs of all checkouts share a link
+	_, _ = io.WriteString(checkout, folder)
+	link := filepath.Join(os.TempDir(), fmt.Sprintf("mishap-tests-%d-%x", os.Getuid(), checkout.Sum(nil)[:6]))
+	if _, err := os.Stat(link); errors.Is(err, fs.ErrNotExist) {
+		_ = os.Remove(link) // of a run that was killed
+	}
+	if os.Symlink(query.Get("host"), link) != nil {
+		return address, func() {}
+	}
+	query.Set("host", link)
+	u.RawQuery = query.Encode()
+	return u.String(), func() { _ = os.Remove(link) }
 }
 
 // progress returns a progress bar that is visible only at a terminal.
