@@ -386,9 +386,7 @@ func TestEmbargoLeavesNoTrace(t *testing.T) {
 	compare(t, site, other, "viewer", those(crash.User{ID: 1, Role: crash.RoleViewer}, "GET /problem/{id}"))
 	compare(t, site, other, "triager-of-other", those(person, "GET /problem/{id}/"))
 	compare(t, site, other, "triager-of-other", those(person, "POST /problem/{id}/"))
-	for _, media := range []string{"application/json", "application/atom+xml"} {
-		compare(t, site, other, "triager", those(person, "GET "), handlertest.Header{Name: "Accept", Value: media})
-	}
+	compare(t, site, other, "triager", those(person, "GET "), handlertest.Header{Name: "Accept", Value: "application/json"})
 	site.compareTokens(t, other, ids)
 	site.checkInsider(t, ids)
 	compare(t, site, other, "triager", those(person, "POST ")) // last: it signs out
@@ -514,7 +512,7 @@ func (s secret) reports() []crashtest.Report {
 // attackerRequests returns what a visitor can ask to find out a secret: each field and operator of
 // searches, each filter, order and completion of lists, and each parameter of the API, with the
 // secret of the first server, parts of it, and what redaction leaves. Unless the run is thorough, each field
-// and parameter gets a few of these texts.
+// and parameter gets one or two of these texts.
 func attackerRequests(t *testing.T, site *handlertest.Site) []string {
 	t.Helper()
 	s := secrets[0] // the other server gives the opposite answers, if any depends on the secret
@@ -535,7 +533,7 @@ func attackerRequests(t *testing.T, site *handlertest.Site) []string {
 	}
 	for i, guess := range guesses {
 		quoted := `"` + guess + `"`
-		for _, field := range everyNth(fields, 5, i) {
+		for _, field := range everyNth(fields, 10, i) {
 			add("/search.json", "q", field+quoted, "period", "year")
 			if !strings.HasSuffix(field, "=") && !strings.HasSuffix(field, "<") {
 				add("/search.json", "q", "-"+field+quoted, "period", "year")
@@ -549,7 +547,7 @@ func attackerRequests(t *testing.T, site *handlertest.Site) []string {
 		add("/search.csv", "q", quoted)
 		add("/search.atom", "q", "-title:"+quoted)
 		for _, filter := range everyNth([]string{"package", "source", "version", "pkg_arch", "type", "release", "user",
-			"packageset"}, 4, i) {
+			"packageset"}, 8, i) {
 			add("/problems.json", filter, guess, "period", "year")
 			add("/", filter, guess, "period", "year")
 		}
@@ -576,7 +574,7 @@ func attackerRequests(t *testing.T, site *handlertest.Site) []string {
 			for _, name := range names {
 				all = append(all, name, guess)
 			}
-			for _, name := range everyNth(names, 5, i) {
+			for _, name := range everyNth(names, 8, i) {
 				add("/api/1.0/"+path, name, guess, "period", "2026", "limit", "20")
 			}
 			add("/api/1.0/"+path, append(all, "limit", "20")...)

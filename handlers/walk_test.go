@@ -299,37 +299,6 @@ var recordedElsewhere = map[string]string{
 	"user.totp-reset": "TestResetSecondFactor",
 }
 
-// TestActionsHaveValues does what the router offers, and checks the record of each request. Every action
-// that changes something is in this table, in recordedElsewhere, or has a reason to have no values.
-func TestActionsHaveValues(t *testing.T) {
-	t.Parallel()
-	p := newStepSite(t)
-	admin := p.As(t, crash.RoleAdmin)
-	seen := map[string]bool{}
-	for _, step := range changeSteps {
-		a := admin.Post(p.request(t, step))
-		got := p.values(t, a, step.action)
-		if want := p.fill.Replace(step.values); !strings.Contains(got, want) || a.Status >= 400 {
-			t.Errorf("%s: got status %d and the values %s, want %s", step.action, a.Status, got, want)
-		}
-		if got == " " && !audit.Valueless(step.action) {
-			t.Errorf("%s: the record has no values", step.action)
-		}
-		seen[step.action] = true
-	}
-	seen["bug.filed"] = p.Value(t, `select count(*)::text from audit_events where action = 'bug.filed' and after ? 'bug'`) != "0"
-	tests := testNames(t)
-	for action := range audit.Actions {
-		test := recordedElsewhere[action]
-		if test != "" && !tests[test] {
-			t.Errorf("%s: there is no test %s", action, test)
-		}
-		if !seen[action] && test == "" && !audit.Valueless(action) {
-			t.Errorf("%s: no test checks what its record contains", action)
-		}
-	}
-}
-
 // testNames returns the names of all tests.
 func testNames(t *testing.T) map[string]bool {
 	t.Helper()
@@ -476,12 +445,14 @@ func TestExpiredSession(t *testing.T) {
 		Want(http.StatusUnauthorized).WantNone("input[name=kept]")
 }
 
-// TestExpiredSessionOfEachForm sends forms after the session has ended, signs in again, and gets back to
-// what was typed, from where the change is made.
-func TestExpiredSessionOfEachForm(t *testing.T) {
+// TestActionsHaveValues does what the router offers, and checks the record of each request. It sends each form
+// after the session has ended, signs in again, and gets back to what was typed. Every action that changes
+// something is in changeSteps, in recordedElsewhere, or has a reason to have no values.
+func TestActionsHaveValues(t *testing.T) {
 	t.Parallel()
 	p := newStepSite(t)
 	admin := p.As(t, crash.RoleAdmin)
+	seen := map[string]bool{}
 	for _, step := range changeSteps {
 		path, form := p.request(t, step)
 		a := &handlertest.Answer{}
@@ -490,9 +461,24 @@ func TestExpiredSessionOfEachForm(t *testing.T) {
 		} else {
 			a = p.sendExpired(t, path, form)
 		}
-		if got, want := p.values(t, a, step.action), p.fill.Replace(step.values); !strings.Contains(got, want) ||
-			a.Status >= 400 {
-			t.Errorf("%s: got status %d and the record %s, want %s", step.action, a.Status, got, want)
+		got := p.values(t, a, step.action)
+		if want := p.fill.Replace(step.values); !strings.Contains(got, want) || a.Status >= 400 {
+			t.Errorf("%s: got status %d and the values %s, want %s", step.action, a.Status, got, want)
+		}
+		if got == " " && !audit.Valueless(step.action) {
+			t.Errorf("%s: the record has no values", step.action)
+		}
+		seen[step.action] = true
+	}
+	seen["bug.filed"] = p.Value(t, `select count(*)::text from audit_events where action = 'bug.filed' and after ? 'bug'`) != "0"
+	tests := testNames(t)
+	for action := range audit.Actions {
+		test := recordedElsewhere[action]
+		if test != "" && !tests[test] {
+			t.Errorf("%s: there is no test %s", action, test)
+		}
+		if !seen[action] && test == "" && !audit.Valueless(action) {
+			t.Errorf("%s: no test checks what its record contains", action)
 		}
 	}
 }

@@ -148,7 +148,7 @@ func TestWalks(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
 	h.fill()
-	for i := range 230 {
+	for i := range 120 {
 		h.save(77, now.Add(-6*time.Hour), crashtest.Native(crashtest.Set("DuplicateSignature", "often"),
 			crashtest.Set("DistroRelease", fmt.Sprintf("Plum %d", i%9))))
 	}
@@ -156,14 +156,14 @@ func TestWalks(t *testing.T) {
 	words := h.words()
 	reach := map[string]int{ // the number of objects, for any limit
 		"reports-for-system/?system=machine-1": 10,
-		"instances/?id=often":                  230, "reports-for-system/?system=machine-77": 230, "versions/?id={tide}": 4,
+		"instances/?id=often":                  120, "reports-for-system/?system=machine-77": 120, "versions/?id={tide}": 4,
 	}
 	resources := slices.Concat(lists, []string{"instances/?id=often", "reports-for-system/?system=machine-77",
 		"average-crashes/?x=y"})
 	for _, resource := range resources {
-		for _, limit := range []string{"", "0", "1", "7", "30", "100", "365", "400"} {
-			if limit == "1" && strings.HasSuffix(resource, "often") {
-				continue // would take 230 requests
+		for _, limit := range []string{"", "1", "7", "100", "365"} {
+			if limit == "1" && reach[resource] > 100 {
+				continue // would take as many requests
 			}
 			path := api(words.Replace(resource)) + "&limit=" + limit
 			forward, last := walkFrom(t, c, path, true)

@@ -336,9 +336,9 @@ const sqlCopyReports = `
 		r.address_signature, r.proposed, r.complete, r.body
 	from reports as r, generate_series(1, $1) as n`
 
-// TestExportStreams exports 40,000 reports (20 MB) of a problem. Neither the server nor its
+// TestMoreExportStreams exports 40,000 reports (20 MB) of a problem. Neither the server nor its
 // database connection may hold them all in memory.
-func TestExportStreams(t *testing.T) { // not parallel: it measures the memory of the whole process
+func TestMoreExportStreams(t *testing.T) { // not parallel: it measures the memory of the whole process
 	const copies, mostMore = 40_000, 12 << 20
 	url := dbtest.URL(t)
 	store := dbtest.Open(t, url)
