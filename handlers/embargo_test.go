@@ -386,7 +386,8 @@ func TestEmbargoLeavesNoTrace(t *testing.T) {
 	compare(t, site, other, "viewer", those(crash.User{ID: 1, Role: crash.RoleViewer}, "GET /problem/{id}"))
 	compare(t, site, other, "triager-of-other", those(person, "GET /problem/{id}/"))
 	compare(t, site, other, "triager-of-other", those(person, "POST /problem/{id}/"))
-	compare(t, site, other, "triager", those(person, "GET "), handlertest.Header{Name: "Accept", Value: "application/json"})
+	asJSON := handlertest.Header{Name: "Accept", Value: "application/json"}
+	compare(t, site, other, "triager", those(person, "GET "), asJSON)
 	site.compareTokens(t, other, ids)
 	site.checkInsider(t, ids)
 	compare(t, site, other, "triager", those(person, "POST ")) // last: it signs out
@@ -533,7 +534,7 @@ func attackerRequests(t *testing.T, site *handlertest.Site) []string {
 	}
 	for i, guess := range guesses {
 		quoted := `"` + guess + `"`
-		for _, field := range everyNth(fields, 10, i) {
+		for _, field := range checktest.EveryNth(fields, 10, i) {
 			add("/search.json", "q", field+quoted, "period", "year")
 			if !strings.HasSuffix(field, "=") && !strings.HasSuffix(field, "<") {
 				add("/search.json", "q", "-"+field+quoted, "period", "year")
@@ -546,8 +547,8 @@ func attackerRequests(t *testing.T, site *handlertest.Site) []string {
 		add("/search", "q", "-"+quoted)
 		add("/search.csv", "q", quoted)
 		add("/search.atom", "q", "-title:"+quoted)
-		for _, filter := range everyNth([]string{"package", "source", "version", "pkg_arch", "type", "release", "user",
-			"packageset"}, 8, i) {
+		for _, filter := range checktest.EveryNth([]string{"package", "source", "version", "pkg_arch", "type", "release",
+			"user", "packageset"}, 8, i) {
 			add("/problems.json", filter, guess, "period", "year")
 			add("/", filter, guess, "period", "year")
 		}
@@ -574,7 +575,7 @@ func attackerRequests(t *testing.T, site *handlertest.Site) []string {
 			for _, name := range names {
 				all = append(all, name, guess)
 			}
-			for _, name := range everyNth(names, 8, i) {
+			for _, name := range checktest.EveryNth(names, 8, i) {
 				add("/api/1.0/"+path, name, guess, "period", "2026", "limit", "20")
 			}
 			add("/api/1.0/"+path, append(all, "limit", "20")...)

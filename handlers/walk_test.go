@@ -184,7 +184,8 @@ var changeSteps = []changeStep{
 	{"note.add", "/problem/{problem}/notes", "text=One", ` `},
 	{"note.change", "/problem/{problem}/notes/{note}", "text=Two", ` `},
 	{"problem.assign", "/problem/{problem}/assign", "do=me", `{"assignee": ""} {"assignee": "ada-admin"}`},
-	{"problem.unassign", "/problems/unassign?problems={problem}", "assignments=1", `{"assignee": "ada-admin"} {"assignee": ""}`},
+	{"problem.unassign", "/problems/unassign?problems={problem}", "assignments=1",
+		`{"assignee": "ada-admin"} {"assignee": ""}`},
 	{"problem.tag", "/problem/{problem}/tags", "tag=sru", ` {"tag": "sru"}`},
 	{"problem.untag", "/problem/{problem}/tags?do=remove", "tag=sru", `{"tag": "sru"} `},
 	{"problem.triage", "/problem/{problem}/mute", "reports=9&reason=x", ` {"kind": "muted", "until": {"reports": 9}}`},
@@ -470,7 +471,8 @@ func TestActionsHaveValues(t *testing.T) {
 		}
 		seen[step.action] = true
 	}
-	seen["bug.filed"] = p.Value(t, `select count(*)::text from audit_events where action = 'bug.filed' and after ? 'bug'`) != "0"
+	seen["bug.filed"] = p.Value(t, `
+		select count(*)::text from audit_events where action = 'bug.filed' and after ? 'bug'`) != "0"
 	tests := testNames(t)
 	for action := range audit.Actions {
 		test := recordedElsewhere[action]

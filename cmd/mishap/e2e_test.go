@@ -311,41 +311,6 @@ func (b *browser) outside() []string {
 	return list
 }
 
-// TestBrowserCreateInPlace signs in, opens a problem and clicks Create. The bug number appears
-// without a reload.
-func TestBrowserCreateInPlace(t *testing.T) {
-	t.Parallel()
-	in := install(t)
-	id := in.report("machine-1", crashtest.Native())
-	in.account("tess", crash.RoleTriager)
-	b := in.browser()
-	b.signIn("tess", "/?period=year")
-	b.do(handlertest.Click(`a[href^="`+id.Path()+`"]`), handlertest.WaitVisible(".create-bug button"))
-	b.do(chromedp.Evaluate[chromedp.Void](`void (window.sameDocument = document)`))
-
-	b.do(handlertest.Click(".create-bug button"))
-	b.until(`document.querySelector(".bug-link") !== null`)
-	if !ask(b, chromedp.Evaluate[bool](`window.sameDocument === document`)) {
-		t.Error("after Create: got a reloaded page, want the same one")
-	}
-	bugs := in.tracker.Bugs()
-	if len(bugs) != 1 {
-		t.Fatalf("bugs in the tracker: got %d, want 1", len(bugs))
-	}
-	link := ask(b, handlertest.Attribute(".bug-link", "href"))
-	if want := in.tracker.URL + "/bugs/2100001"; link != want {
-		t.Errorf("link to the bug: got %q, want %q", link, want)
-	}
-	if got := in.bucket(id); got.Bug.Number != bugs[0].Number || got.Bug.By != "tess" {
-		t.Errorf("bug of the bucket: got %d by %q, want %d by tess", got.Bug.Number, got.Bug.By, bugs[0].Number)
-	}
-	if got := b.complaints(); len(got) > 0 {
-		t.Errorf("console: got %q, want nothing", got)
-	}
-	b.open("/?period=year")
-	b.do(handlertest.WaitVisible(".problems .bug-link"))
-}
-
 // TestBrowserCreateWithoutScripts checks that the form files the bug without scripts. The browser
 // then shows the problem with a message.
 func TestBrowserCreateWithoutScripts(t *testing.T) {

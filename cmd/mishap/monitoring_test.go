@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -494,26 +493,5 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 	}
 	if n > 5 {
 		t.Errorf("got %d lines about an outage, want at most 5:\n%s", n, p.said)
-	}
-}
-
-// TestLogLevel checks that log_level decides which messages a server writes.
-func TestLogLevel(t *testing.T) {
-	t.Parallel()
-	environ, addresses := freeAddresses(t)
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), built(t), "serve", noConfig(t))
-	p := startCommand(t, append(environ, "MISHAP_DATABASE_URL="+dbtest.URL(t), "MISHAP_DATA_DIR="+t.TempDir(),
-		"MISHAP_LOG_LEVEL=warn"), cmd)
-	eventually(t, "the server is ready", func() bool {
-		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", addresses["listen"])
-		if err != nil {
-			return false
-		}
-		_ = conn.Close()
-		status, _, _ := statusAt(t, "http://"+addresses["listen"]+"/readyz")
-		return status == http.StatusOK
-	})
-	if status := p.terminate(); status != exitOK || strings.Contains(p.said.String(), `"level":"INFO"`) {
-		t.Errorf("got status %d and, with log_level = \"warn\":\n%s", status, p.said)
 	}
 }

@@ -262,12 +262,17 @@ func postTo(t *testing.T, address, system string, r crashtest.Report) int {
 }
 
 // TestTermFinishesAcceptedReports checks that exactly the reports that were acknowledged before a
-// stop are stored.
+// stop are stored, and that an instance of one kind opens only its own listeners.
 func TestTermFinishesAcceptedReports(t *testing.T) {
 	t.Parallel()
 	database := dbtest.URL(t)
 	p, addresses := serveProcess(t, []string{"MISHAP_DATABASE_URL=" + database, "MISHAP_DATA_DIR=" + t.TempDir()},
 		"--only", "ingest")
+	for key, want := range map[string]bool{"ingest_listen": true, "listen": false, "ops_listen": true} {
+		if status, _, _ := statusAt(t, "http://"+addresses[key]+"/healthz"); (status != 0) != want {
+			t.Errorf("%s: got status %d, want it open: %t", key, status, want)
+		}
+	}
 	var acknowledged, pid atomic.Int64
 	var machines sync.WaitGroup
 	for range 8 {
@@ -291,25 +296,6 @@ func TestTermFinishesAcceptedReports(t *testing.T) {
 	}
 	if int64(len(rows)) != acknowledged.Load() {
 		t.Errorf("stored reports: got %d, want the %d that were acknowledged", len(rows), acknowledged.Load())
-	}
-}
-
-// TestServeOnly checks that an instance of one kind opens only its own listeners.
-func TestServeOnly(t *testing.T) {
-	t.Parallel()
-	database := dbtest.URL(t)
-	tr := trackertest.New(t)
-	for _, tt := range []struct{ only, open, closed string }{
-		{"web", "listen", "ingest_listen"}, {"ingest", "ingest_listen", "listen"},
-	} {
-		p, addresses := serveProcess(t, trackerEnviron(tr, "MISHAP_DATABASE_URL="+database, "MISHAP_DATA_DIR="+t.TempDir()),
-			"--only="+tt.only)
-		for key, want := range map[string]bool{tt.open: true, tt.closed: false, "ops_listen": true} {
-			if status, _, _ := statusAt(t, "http://"+addresses[key]+"/healthz"); (status != 0) != want {
-				t.Errorf("--only %s: %s: got status %d, want it open: %t", tt.only, key, status, want)
-			}
-		}
-		p.stops()
 	}
 }
 
@@ -341,17 +327,6 @@ func TestPrivateDatabaseIsShared(t *testing.T) {
 		t.Errorf("front page: got %q, want the 2 acknowledged reports, the repeated one counted once", page)
 	}
 	p.stops()
-}
-
-func TestPortInUse(t *testing.T) {
-	t.Parallel()
-	database := "MISHAP_DATABASE_URL=" + dbtest.URL(t)
-	_, addresses := serveProcess(t, []string{database, "MISHAP_DATA_DIR=" + t.TempDir()})
-	for _, key := range []string{"listen", "ingest_listen", "ops_listen"} {
-		wantRefusal(t, []string{database, "MISHAP_LISTEN=127.0.0.1:0", "MISHAP_INGEST_LISTEN=127.0.0.1:0",
-			"MISHAP_OPS_LISTEN=127.0.0.1:0", config.Variable(key) + "=" + addresses[key]},
-			"mishap: "+key+": "+addresses[key]+" is in use by another program", "serve")
-	}
 }
 
 // TestSecretsNeverComeOut checks that failing commands do not print the secrets of their

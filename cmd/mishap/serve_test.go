@@ -23,6 +23,7 @@ import (
 	"mishap/crash/crashtest"
 	"mishap/db/dbtest"
 	"mishap/handlers/ingest"
+	"mishap/tracker/trackertest"
 )
 
 func TestOpsHandler(t *testing.T) {
@@ -55,10 +56,12 @@ func TestOpsHandler(t *testing.T) {
 	}
 }
 
-// TestMetrics checks that the metrics of each part are on the metrics page, and on no other.
+// TestMetrics checks that the metrics of each part are on the metrics page, and on no other, and that log_level
+// decides which messages a server writes.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	in := install(t)
+	tr := trackertest.New(t)
+	in := installFor(t, tr, append(connected(tr), `log_level = "warn"`)...)
 	in.report("machine-1", crashtest.Native())
 	in.get(in.url+"/", http.StatusOK)
 	page := in.get(in.ops+"/metrics", http.StatusOK)
@@ -73,6 +76,9 @@ func TestMetrics(t *testing.T) {
 	in.get(in.url+"/debug/pprof/", http.StatusNotFound)
 	in.get(in.url+"/healthz", http.StatusOK)
 	in.get(in.url+"/readyz", http.StatusOK)
+	if strings.Contains(in.said.String(), `"level":"INFO"`) {
+		t.Errorf("with log_level = \"warn\": got\n%s", in.said)
+	}
 }
 
 func TestListenOn(t *testing.T) {
@@ -326,19 +332,5 @@ func TestVersionFile(t *testing.T) {
 	built := regexp.MustCompile(`-X main\.version=` + regexp.QuoteMeta(version) + `(\+[0-9a-f.]+(dirty)?)?'`)
 	if !built.Match(out) {
 		t.Errorf("make build runs\n%s\nwant the version %s in it, followed at most by the commit", out, version)
-	}
-}
-
-func TestVersionFlag(t *testing.T) {
-	t.Parallel()
-	var outs [2]bytes.Buffer
-	for i, arg := range []string{"version", "--version"} {
-		p := &program{out: &outs[i], err: &outs[i]}
-		if status := p.run(t.Context(), []string{arg}); status != exitOK {
-			t.Errorf("%s: got status %d, want 0", arg, status)
-		}
-	}
-	if got, want := outs[1].String(), outs[0].String(); got != want || !strings.HasPrefix(got, "mishap ") {
-		t.Errorf("--version: got %q, want what version prints, %q", got, want)
 	}
 }

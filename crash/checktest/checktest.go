@@ -79,3 +79,13 @@ func Rounds(normally, many int) int {
 	}
 	return normally
 }
+
+// EveryNth returns each nth element, beginning with the element i modulo n, so that n successive i get
+// all. A thorough run returns all elements.
+func EveryNth[T any](all []T, n, i int) (some []T) {
+	n = Rounds(n, 1)
+	for at := i % n; at < len(all); at += n {
+		some = append(some, all[at])
+	}
+	return some
+}
