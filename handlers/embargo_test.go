@@ -534,7 +534,7 @@ func attackerRequests(t *testing.T, site *handlertest.Site) []string {
 	}
 	for i, guess := range guesses {
 		quoted := `"` + guess + `"`
-		for _, field := range checktest.EveryNth(fields, 10, i) {
+		for _, field := range checktest.EveryNth(fields, 5, i) {
 			add("/search.json", "q", field+quoted, "period", "year")
 			if !strings.HasSuffix(field, "=") && !strings.HasSuffix(field, "<") {
 				add("/search.json", "q", "-"+field+quoted, "period", "year")
@@ -548,7 +548,7 @@ func attackerRequests(t *testing.T, site *handlertest.Site) []string {
 		add("/search.csv", "q", quoted)
 		add("/search.atom", "q", "-title:"+quoted)
 		for _, filter := range checktest.EveryNth([]string{"package", "source", "version", "pkg_arch", "type", "release",
-			"user", "packageset"}, 8, i) {
+			"user", "packageset"}, 4, i) {
 			add("/problems.json", filter, guess, "period", "year")
 			add("/", filter, guess, "period", "year")
 		}
@@ -575,12 +575,13 @@ func attackerRequests(t *testing.T, site *handlertest.Site) []string {
 			for _, name := range names {
 				all = append(all, name, guess)
 			}
-			for _, name := range checktest.EveryNth(names, 8, i) {
+			for _, name := range checktest.EveryNth(names, 5, i) {
 				add("/api/1.0/"+path, name, guess, "period", "2026", "limit", "20")
 			}
 			add("/api/1.0/"+path, append(all, "limit", "20")...)
 		}
 	}
+	paths = checktest.EveryNth(paths, 4, 0)
 	for _, sort := range []string{"count", "package", "first", "last", "problem", "bug"} {
 		for _, order := range []string{"", "up"} {
 			for _, path := range []string{"/", "/problems.json", "/problems.csv"} {
