@@ -372,9 +372,12 @@ func methodClaims() []claim {
 
 // addressClaims test the form of addresses: slashes, escapes and the like.
 func addressClaims() []claim {
-	resources := `keys="average-crashes average-instances binary-package-versions bucket crash-signatures-for-bug create-bug-report dayoops erase-machine instance instances instances-count ` +
-		`most-common-problems oops package-rate-of-crashes package-version-is-most-recent package-version-new-buckets problem-people problem-status problems-count release-package-version-pockets ` +
-		`reports-for-system reports-state retracer-queue-length retracers-average-processing-time retracers-results set-problem-status symbols/missing system-image-versions update-gate versions"`
+	resources := `keys="average-crashes average-instances binary-package-versions bucket crash-signatures-for-bug ` +
+		`create-bug-report dayoops erase-machine instance instances instances-count ` +
+		`most-common-problems oops package-rate-of-crashes package-version-is-most-recent package-version-new-buckets ` +
+		`problem-people problem-status problems-count release-package-version-pockets ` +
+		`reports-for-system reports-state retracer-queue-length retracers-average-processing-time retracers-results ` +
+		`set-problem-status symbols/missing system-image-versions update-gate versions"`
 	list := []claim{
 		{fact: "8.1", ask: "", status: 200, wants: []string{"#=30", resources, `versions/list_endpoint="/api/1.0/versions/"`,
 			`versions/schema="/api/1.0/versions/schema/"`}},
@@ -407,7 +410,8 @@ func addressClaims() []claim {
 	return list
 }
 
-const commonRow = `objects/0/keys="count first_seen first_seen_release function last_seen last_seen_release package rank report web_link"`
+const commonRow = `objects/0/keys="count first_seen first_seen_release function last_seen last_seen_release ` +
+	`package rank report web_link"`
 
 // commonClaims test most-common-problems.
 func commonClaims() []claim {
@@ -479,7 +483,8 @@ func problemClaims() []claim {
 	const rate = "package-rate-of-crashes/?"
 	return []claim{
 		// bucket
-		get("9.2", "bucket/{tide-path}/", 200, fields, "bucket_id={tide-json}", "signature={tide-json}", `source_package="tidewatch"`,
+		get("9.2", "bucket/{tide-path}/", 200, fields, "bucket_id={tide-json}", "signature={tide-json}",
+			`source_package="tidewatch"`,
 			"stacktrace=null", "thread_stacktrace=null", "traceback=null",
 			`metadata/keys="FirstSeen FirstSeenRelease LastSeen LastSeenRelease Source"`, `metadata/Source="tidewatch"`,
 			`metadata/FirstSeen="{older}"`, `metadata/LastSeen="{newer}"`),
@@ -702,11 +707,13 @@ func questionClaims() []claim {
 		ask("8.3", state, `{"reports":[],"mine":{"a":[1,2.50]},"x":"<&>"}`, 201, `keys="mine reports x"`,
 			`mine={"a":[1,2.5]}`, `x="<&>"`),
 		ask("9.7", recent,
-			`{"packages":[{"package":"tidewatch","last_seen":"{older}"},{"package":"tidewatch","last_seen":"{newer}"},{"package":"nosuch","last_seen":"1"}],"release":"Ubuntu 24.04"}`, 201,
+			`{"packages":[{"package":"tidewatch","last_seen":"{older}"},{"package":"tidewatch","last_seen":"{newer}"},`+
+				`{"package":"nosuch","last_seen":"1"}],"release":"Ubuntu 24.04"}`, 201,
 			`packages={"nosuch 1":true,"tidewatch {older}":false,"tidewatch {newer}":true}`, `release="Ubuntu 24.04"`),
 		ask("9.7", recent, `{"packages":[]}`, 201, "packages={}"),
 		ask("9.7", pockets,
-			`{"packages_data":[{"package":"tidewatch","seen":"{older}","release":"Ubuntu 24.04"},{"package":"tidewatch","seen":"1.4.10-1","release":"Ubuntu 24.04"}]}`, 201,
+			`{"packages_data":[{"package":"tidewatch","seen":"{older}","release":"Ubuntu 24.04"},`+
+				`{"package":"tidewatch","seen":"1.4.10-1","release":"Ubuntu 24.04"}]}`, 201,
 			`packages_data={"tidewatch 1.4.10-1 Ubuntu 24.04":"Proposed","tidewatch {older} Ubuntu 24.04":"Release"}`),
 		ask("9.7", pockets, `{"packages_data":[{"package":"tidewatch","seen":"9-1","release":"24.04"},`+
 			`{"package":"Not a name!","seen":"1","release":"24.04"}]}`, 201,
@@ -729,7 +736,8 @@ func questionClaims() []claim {
 				`error_message="There is no such problem."`}}, {fact: "11*", ask: "create-bug-report/", body: `{}`, as: triager,
 			status: 400},
 		{fact: "11", ask: "create-bug-report/", body: `{"signature":"x"}`, status: 401,
-			wants: []string{`error/^="Unauthorized"`, `error_message/^="Unauthorized"`}}, {fact: "12*", ask: "create-bug-report/",
+			wants: []string{`error/^="Unauthorized"`, `error_message/^="Unauthorized"`}},
+		{fact: "12*", ask: "create-bug-report/",
 			body: `{"signature":"on two machines"}`, as: viewer, status: 403, wants: []string{`code="role"`}},
 		{fact: "11", ask: "create-bug-report/", body: `{"signature":"on two machines"}`, as: triager, status: 401,
 			header: handlertest.Header{Name: "X-CSRFToken", Value: "wrong"}},
@@ -757,10 +765,13 @@ func clientClaims() []claim {
 	}
 	const gauge = "most-common-problems/?format=json&user=tide-team&limit=10&from=20260517&to=20260517"
 	return []claim{
-		get("package-rate-of-crashes/?format=json&exclude_proposed=True&release=Ubuntu+24.04&package=tidewatch&old_version={older}&new_version={newer}&phased_update_percentage=10&date=20260518", 200,
+		get("package-rate-of-crashes/?format=json&exclude_proposed=True&release=Ubuntu+24.04&package=tidewatch"+
+			"&old_version={older}&new_version={newer}&phased_update_percentage=10&date=20260518", 200,
 			"objects/0/increase=true", "objects/0/previous_average=0",
 			`objects/0/web_link="https://errors.example/?release=Ubuntu%2024.04&package=tidewatch&version={newer}"`),
-		get("package-rate-of-crashes/?exclude_proposed=True&format=json&new_version={newer}&old_version={older}&package=tidewatch&phased_update_percentage=100&date=20260518&release=Ubuntu%2024.04", 200, "objects/0/increase=true", "objects/0/previous_average=4"),
+		get("package-rate-of-crashes/?exclude_proposed=True&format=json&new_version={newer}&old_version={older}"+
+			"&package=tidewatch&phased_update_percentage=100&date=20260518&release=Ubuntu%2024.04", 200,
+			"objects/0/increase=true", "objects/0/previous_average=4"),
 		get("package-version-new-buckets/?format=json&package=tidewatch&previous_version={older}&new_version={newer}", 200,
 			"objects/0/function={odd-json}", `objects/0/web_link="https://errors.example/problem/{odd-key}"`),
 		get("package-version-new-buckets/?format=json&package=tidewatch&previous_version=gone&new_version={newer}", 404,
@@ -779,7 +790,8 @@ func clientClaims() []claim {
 			"objects/#=26"), get("average-instances/?limit=0&id={tide}", 200, "objects/#=5"),
 		get("average-crashes/?limit=0&release=Ubuntu%2024.04&package=tidewatch&version=", 200, "objects/#=2"),
 		get("average-crashes/?limit=0&release=&package=&version=", 200, "objects/#=10"),
-		get("most-common-problems/?format=json&limit=30&release=Ubuntu%2024.04&package=&period=week&from=&to=&version=&pkg_arch=&user=&packageset=&snap=&rootfs_build_version=", 200, "objects/0/count=25"),
+		get("most-common-problems/?format=json&limit=30&release=Ubuntu%2024.04&package=&period=week&from=&to="+
+			"&version=&pkg_arch=&user=&packageset=&snap=&rootfs_build_version=", 200, "objects/0/count=25"),
 		{fact: "15", ask: "reports-for-system/?limit=50&system=machine-6", as: viewer, status: 200,
 			wants: []string{"objects/#=2"}},
 		get("binary-package-versions/?format=json&binary_package=tidewatch&release=Ubuntu+24.04", 200,
