@@ -31,6 +31,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"mishap/crash"
 )
 
@@ -115,7 +117,7 @@ func (s *Server) acquire(ctx context.Context) error {
 		other, ready := readOwner(s.owner)
 		switch {
 		case s.cfg.Exclusive:
-			if other.serves() || time.Since(began) > commandTimeout {
+			if other.exclusive || time.Since(began) > commandTimeout {
 				return inUse(s.cfg.DataDir, other)
 			}
 		case ready:
@@ -156,7 +158,7 @@ func (s *Server) startAsOwner(ctx context.Context) error {
 			return err
 		}
 	}
-	programs, err := findPrograms(ctx, s.home)
+	programs, err := choosePrograms(installed(ctx), s.home)
 	if err != nil {
 		return err
 	}
@@ -408,7 +410,7 @@ func (l *lockFile) close() { _ = l.f.Close() }
 // owner is the content of a lock file that the owner of a server writes.
 type owner struct {
 	pid       int
-	exclusive bool
+	exclusive bool   // it serves, so it runs for long
 	socket    string // empty until the server is ready
 }
 
@@ -436,9 +438,6 @@ func readOwner(l *lockFile) (o owner, ready bool) {
 	}
 	return o, o.socket != ""
 }
-
-// serves reports whether the owner is exclusive, that is, long-running.
-func (o owner) serves() bool { return o.exclusive }
 
 func alive(pid int) bool {
 	err := syscall.Kill(pid, 0)
@@ -571,7 +570,7 @@ func (h home) removeScratch() {
 // run runs a program until it ends. An error includes its last messages.
 func (h home) run(ctx context.Context, dir, input, program string, args ...string) error {
 	cmd := h.account.command(ctx, dir, program, args...)
-	dieWithParent(cmd.SysProcAttr)
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	cmd.Stdin = strings.NewReader(input)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -638,12 +637,12 @@ func Upgrade(ctx context.Context, c Config) (Upgraded, error) {
 		return Upgraded{}, err
 	}
 	major := majorOf(h.cluster())
-	if major == "" {
+	if major == 0 {
 		return Upgraded{}, crash.Errorf(crash.Conflict, "no_database", "There is no database in %s yet; mishap makes it "+
 			"with the newest PostgreSQL that is installed.", c.DataDir)
 	}
-	found := installed(ctx, candidates(ctx))
-	from, err := ofMajor(found, major, h.cluster())
+	found := installed(ctx)
+	from, err := ofMajor(found, major, "The database in "+h.cluster())
 	if err != nil {
 		return Upgraded{}, err
 	}
@@ -658,17 +657,11 @@ func Upgrade(ctx context.Context, c Config) (Upgraded, error) {
 	return Upgraded{From: from.major, To: to.major, Old: old}, err
 }
 
-// majorOf returns the major version of the files of a server, or "" if there are none.
-func majorOf(cluster string) string {
-	text, _ := os.ReadFile(filepath.Join(cluster, "PG_VERSION")) // a missing file is no database
-	return strings.TrimSpace(string(text))
-}
-
 // upgrade makes the files of the new version beside the old ones and exchanges the two directories. It
 // returns the directory that has the old files then.
 func (h home) upgrade(ctx context.Context, from, to programs, throwaway bool) (string, error) {
 	dir := fmt.Sprintf("%s-%d", h.cluster(), from.major)
-	if majorOf(dir) == fmt.Sprint(from.major) {
+	if majorOf(dir) == from.major {
 		return "", crash.Errorf(crash.Conflict, "old_database_exists", "%s has the files of an earlier upgrade; move it "+
 			"away.", dir)
 	}
@@ -697,7 +690,7 @@ func (h home) upgrade(ctx context.Context, from, to programs, throwaway bool) (s
 		return "", fmt.Errorf("%w; the database is as it was", err)
 	}
 	_ = os.Remove(filepath.Join(dir, "delete_old_cluster.sh")) // it would delete the wrong files
-	if err := exchange(h.cluster(), dir); err != nil {
+	if err := unix.Renameat2(unix.AT_FDCWD, h.cluster(), unix.AT_FDCWD, dir, unix.RENAME_EXCHANGE); err != nil {
 		return "", fmt.Errorf("exchange %s and %s: %w; the database is as it was", h.cluster(), dir, err)
 	}
 	return dir, nil

@@ -83,7 +83,7 @@ func launch(ctx context.Context, h home, p programs, socket string, throwaway bo
 	}
 	cmd := h.account.command(context.WithoutCancel(ctx), h.cluster(), p.path("postgres"), args...)
 	cmd.Stdout, cmd.Stderr = log, log
-	stopWithParent(cmd.SysProcAttr)
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGINT // a clean stop when the thread that started it ends
 	if err := cmd.Start(); err != nil {
 		_ = log.Close()
 		return nil, fmt.Errorf("start PostgreSQL: %w", err)
@@ -316,6 +316,41 @@ func (h home) endOrphans(ctx context.Context, log *slog.Logger) error {
 	return fmt.Errorf("an earlier PostgreSQL on %s does not end", h.dir)
 }
 
+// onOwnThread calls fn on a thread that lives at least as long as fn runs.
+func onOwnThread(fn func() error) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	return fn()
+}
+
+// processes returns the processes of this home's server. They have its name in their command lines,
+// which any user can read, unlike their working directories. Zombies have no command line.
+func (h home) processes() ([]int, error) {
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	var pids []int
+	for _, dir := range dirs {
+		line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
+		if err != nil || !bytes.Contains(line, []byte(h.name())) {
+			continue
+		}
+		comm, err := os.ReadFile(filepath.Join(dir, "comm"))
+		if err != nil || string(comm) != "postgres\n" {
+			continue
+		}
+		info, err := os.Stat(dir)
+		if err != nil || info.Sys().(*syscall.Stat_t).Uid != h.account.uid {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, nil
+}
+
 // removeStale removes the files that would make PostgreSQL mistake a dead server for a running one.
 func (h home) removeStale(socket string) error {
 	for _, path := range []string{
@@ -336,15 +371,10 @@ const minMajor = 15
 // usualFolders lists patterns of directories with server programs in distributions. These are often
 // not on PATH.
 var usualFolders = []string{
-	"/usr/lib/postgresql/*/bin",            // Debian, Ubuntu
-	"/usr/pgsql-*/bin",                     // the PostgreSQL project's packages for Fedora, RHEL, SUSE
-	"/usr/lib/postgresql*/bin",             // SUSE
-	"/usr/libexec/postgresql*",             // Alpine
-	"/opt/homebrew/opt/postgresql@*/bin",   // macOS, Homebrew
-	"/usr/local/opt/postgresql@*/bin",      // macOS on Intel, Homebrew
-	"/opt/local/lib/postgresql*/bin",       // macOS, MacPorts
-	"/Library/PostgreSQL/*/bin",            // macOS, installer
-	"/Applications/Postgres.app/*/*/*/bin", // macOS, Postgres.app
+	"/usr/lib/postgresql/*/bin", // Debian, Ubuntu
+	"/usr/pgsql-*/bin",          // the PostgreSQL project's packages for Fedora, RHEL, SUSE
+	"/usr/lib/postgresql*/bin",  // SUSE
+	"/usr/libexec/postgresql*",  // Alpine
 }
 
 // programs is one installation of the server programs.
@@ -355,22 +385,20 @@ type programs struct {
 
 func (p programs) path(name string) string { return filepath.Join(p.dir, name) }
 
-// findPrograms returns installed programs of PostgreSQL that can run the server in the folder h.
-func findPrograms(ctx context.Context, h home) (programs, error) {
-	return choosePrograms(installed(ctx, candidates(ctx)), h)
-}
-
-// choosePrograms returns the programs with the major version of the existing files or, if there are
+// choosePrograms returns the programs with the major version of the files in the folder h or, if there are
 // none, the newest programs.
 func choosePrograms(found []programs, h home) (programs, error) {
-	text, err := os.ReadFile(filepath.Join(h.cluster(), "PG_VERSION"))
-	if errors.Is(err, os.ErrNotExist) {
-		return newest(found)
+	if major := majorOf(h.cluster()); major != 0 {
+		return ofMajor(found, major, "The database in "+h.cluster())
 	}
-	if err != nil {
-		return programs{}, fmt.Errorf("read the version of the private database: %w", err)
-	}
-	return ofMajor(found, strings.TrimSpace(string(text)), h.cluster())
+	return newest(found)
+}
+
+// majorOf returns the major version of the files of a server, or 0 if there are none.
+func majorOf(cluster string) int {
+	text, _ := os.ReadFile(filepath.Join(cluster, "PG_VERSION")) // a missing file is no database
+	major, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+	return major
 }
 
 // candidates lists directories that may contain the server programs: PATH, the output of pg_config,
@@ -396,9 +424,10 @@ func candidates(ctx context.Context) []string {
 
 var versionWord = regexp.MustCompile(`\(PostgreSQL\) (\d+)`)
 
-// installed returns the directories that contain both programs, without duplicates, with their
-// versions.
-func installed(ctx context.Context, dirs []string) []programs {
+// installed returns the candidates that contain both programs, without duplicates, with their versions.
+func installed(ctx context.Context) []programs { return installedIn(ctx, candidates(ctx)) }
+
+func installedIn(ctx context.Context, dirs []string) []programs {
 	var found []programs
 	for _, dir := range dirs {
 		if slices.ContainsFunc(found, func(p programs) bool { return p.dir == dir }) {
@@ -421,7 +450,7 @@ func installed(ctx context.Context, dirs []string) []programs {
 
 // HowToInstall says how to install the server programs.
 const HowToInstall = "install PostgreSQL 15 or newer (Debian, Ubuntu: apt-get install postgresql; " +
-	"Fedora: dnf install postgresql-server; macOS: brew install postgresql@17)"
+	"Fedora: dnf install postgresql-server)"
 
 func newest(found []programs) (programs, error) {
 	if len(found) == 0 {
@@ -443,17 +472,17 @@ func newest(found []programs) (programs, error) {
 	return best, nil
 }
 
-func ofMajor(found []programs, major, cluster string) (programs, error) {
+// ofMajor returns the programs of a major version, which what needs.
+func ofMajor(found []programs, major int, what string) (programs, error) {
 	for _, p := range found {
-		if strconv.Itoa(p.major) == major {
+		if p.major == major {
 			return p, nil
 		}
 	}
 	return programs{}, crash.Errorf(crash.Unavailable, "other_postgresql",
-		"The database in %s belongs to PostgreSQL %s, whose server programs were not found; "+
-			"install that version (Debian, Ubuntu: apt-get install postgresql-%s), or use the container image that has it. "+
-			"docs/operating.md (A newer PostgreSQL) says how to change to another version.",
-		cluster, major, major)
+		"%s belongs to PostgreSQL %d, whose server programs were not found; "+
+			"install that version (Debian, Ubuntu: apt-get install postgresql-%d), or use the container image that has it. "+
+			"docs/operating.md (A newer PostgreSQL) says how to change to another version.", what, major, major)
 }
 
 // Found describes the private PostgreSQL of a data directory.
@@ -482,7 +511,7 @@ func Find(ctx context.Context, dataDir string) (Found, error) {
 	case err == nil:
 		found.Created = true
 	}
-	programs, err := findPrograms(ctx, h)
+	programs, err := choosePrograms(installed(ctx), h)
 	if err != nil {
 		return found, err
 	}
@@ -624,9 +653,8 @@ func Remove(dataDir string) error {
 func RunTool(ctx context.Context, environ []string, program string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LC_ALL=C.UTF-8"}, environ...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	dieWithParent(cmd.SysProcAttr)
 	var out, messages bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &messages
 	if err := onOwnThread(cmd.Run); err != nil {
@@ -654,20 +682,11 @@ type Copy struct {
 // CheckMajor returns Unavailable if the server programs of a major version of PostgreSQL are not
 // installed. Files of a server work only with programs of the same major version.
 func CheckMajor(ctx context.Context, major int) error {
-	_, err := programsOf(ctx, major)
+	_, err := ofMajor(installed(ctx), major, theBackup)
 	return err
 }
 
-func programsOf(ctx context.Context, major int) (programs, error) {
-	for _, p := range installed(ctx, candidates(ctx)) {
-		if p.major == major {
-			return p, nil
-		}
-	}
-	return programs{}, crash.Errorf(crash.Unavailable, "other_postgresql", "The database files are of PostgreSQL %d and "+
-		"need its server programs, which were not found; install that version (Debian, Ubuntu: apt-get install "+
-		"postgresql-%d).", major, major)
-}
+const theBackup = "The database in the backup"
 
 // The configuration of a private PostgreSQL that was made from the files of another server. That of the
 // other server may name files of its machine, or send its write-ahead log to the same archive.
@@ -682,7 +701,7 @@ func (h home) copyCluster(ctx context.Context, from *Copy, throwaway bool) error
 	if _, err := os.Stat(h.cluster()); !errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(err, crash.Errorf(crash.Conflict, "database_exists", "There is a database in %s.", h.cluster()))
 	}
-	p, err := programsOf(ctx, from.Major)
+	p, err := ofMajor(installed(ctx), from.Major, theBackup)
 	if err != nil {
 		return err
 	}

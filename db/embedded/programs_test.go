@@ -57,7 +57,7 @@ func TestChoosePrograms(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			got, err := choosePrograms(installed(t.Context(), test.dirs), h)
+			got, err := choosePrograms(installedIn(t.Context(), test.dirs), h)
 			if test.err != "" {
 				if err == nil || !strings.Contains(err.Error(), test.err) || crash.KindOf(err) != crash.Unavailable {
 					t.Fatalf("got %v, want unavailable: %s", err, test.err)
