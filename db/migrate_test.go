@@ -372,7 +372,7 @@ func fillReleased(t *testing.T, url string) {
 	must(err)
 	must(people.SetTrackerName(ctx, "ada", "ada", "ada-lovelace"))
 	must(people.Disable(ctx, "ada", "cleo"))
-	_, _, err = people.AddToken(ctx, ada, "my script", []crash.Scope{crash.ScopeRead, crash.ScopeFile},
+	_, _, err = people.AddToken(ctx, "", ada, "my script", []crash.Scope{crash.ScopeRead, crash.ScopeFile},
 		today.AddDate(0, 6, 0))
 	must(err)
 	must(people.Follow(ctx, ada.ID, crash.Follow{Kind: crash.FollowPackage, Name: "harbor"}))

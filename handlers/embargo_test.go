@@ -114,7 +114,7 @@ func newTwin(t *testing.T, embargoed bool) *twin {
 		reader, scope, _ := strings.Cut(name, " ")
 		person := dbtest.Must(w.People.ByName(t.Context(), reader))(t)
 		var err error
-		w.tokens[name], _, err = w.People.AddToken(t.Context(), person, scope, []crash.Scope{crash.Scope(scope)},
+		w.tokens[name], _, err = w.People.AddToken(t.Context(), "", person, scope, []crash.Scope{crash.Scope(scope)},
 			w.Store.Now().AddDate(0, 1, 0))
 		checktest.NoError(t, err)
 	}

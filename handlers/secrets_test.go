@@ -376,7 +376,7 @@ func TestCrashFileByToken(t *testing.T) {
 	path := "/oops/" + id.String() + ".crash"
 	token := func(scopes ...crash.Scope) handlertest.Header {
 		user := p.AddUser(t, crash.RoleTriager)
-		secret, _, err := p.People.AddToken(t.Context(), user, "test", scopes, time.Now().AddDate(0, 0, 10))
+		secret, _, err := p.People.AddToken(t.Context(), "", user, "test", scopes, time.Now().AddDate(0, 0, 10))
 		checktest.NoError(t, err)
 		return handlertest.Header{Name: "Authorization", Value: "Bearer " + secret}
 	}

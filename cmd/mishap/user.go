@@ -601,7 +601,7 @@ and file are for triagers and admins, admin is for admins.`,
 			if err != nil {
 				return "", err
 			}
-			secret, token, err := s.people.AddTokenFor(ctx, "", u, name, scopes,
+			secret, token, err := s.people.AddToken(ctx, "", u, name, scopes,
 				time.Now().Add(time.Duration(days)*24*time.Hour))
 			if err != nil {
 				return "", err

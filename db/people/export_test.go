@@ -15,7 +15,7 @@ func init() { hashParams.Memory, hashParams.Iterations = 8, 1 }
 
 // CountAttempt counts a sign-in attempt by an unknown browser, without checking the password.
 func CountAttempt(ctx context.Context, a *Store, in SignIn) error {
-	return a.countAttempt(ctx, attempts(in, ""))
+	return a.countAttempt(ctx, attempts(in, ""), tooManyPasswords)
 }
 
 // MatchingStep is tested with the vectors of RFC 6238.

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/pquerna/otp"
@@ -78,14 +79,11 @@ func (a *Store) SignInIdentity(ctx context.Context, in crash.Identity) (Identifi
 				"You are %s here, and this account is disabled. Ask an administrator to enable it.", out.Name)
 		}
 		args["id"], args["user"] = out.IdentityID, out.UserID
-		if _, err := tx.Exec(ctx, sqlTouchIdentity, args); err != nil {
-			return fmt.Errorf("update identity: %w", err)
+		if err := db.Exec(ctx, tx, args, sqlTouchIdentity, sqlIdentified); err != nil {
+			return fmt.Errorf("record sign-in: %w", err)
 		}
 		if err := a.replaceGroups(ctx, tx, out.IdentityID, in); err != nil {
 			return err
-		}
-		if _, err := tx.Exec(ctx, sqlIdentified, args); err != nil {
-			return fmt.Errorf("record sign-in: %w", err)
 		}
 		return a.store.Audit(ctx, tx, db.AuditEvent{Person: out.Name, Action: "user.sign-in", Subject: out.Name,
 			Detail: map[string]any{"source": in.Source, "new": out.New, "groups": len(in.Groups)}})
@@ -169,22 +167,24 @@ func nameFor(nickname string, i int) string {
 
 // check returns an error if an identity cannot be stored.
 func check(in crash.Identity) error {
-	storable := func(s string, limit int) bool {
-		return s != "" && len(s) <= limit && strings.ToValidUTF8(s, "") == s && !strings.ContainsFunc(s, unicode.IsControl)
-	}
 	switch {
-	case !storable(in.Subject, crash.MaxSubject):
+	case !isPlain(in.Subject, crash.MaxSubject):
 		return crash.Errorf(crash.Unprocessable, "bad_subject",
 			"Your identifier at the sign-in site is empty, too long, or not plain text.")
 	case len(in.Groups) > crash.MaxGroups:
 		return crash.Errorf(crash.Unprocessable, "too_many_groups",
 			"You are in more than %d groups, the most that mishap accepts. Ask an administrator of the sign-in site to "+
 				"send fewer.", crash.MaxGroups)
-	case slices.ContainsFunc(in.Groups, func(g string) bool { return !storable(g, crash.MaxGroup) }):
+	case slices.ContainsFunc(in.Groups, func(g string) bool { return !isPlain(g, crash.MaxGroup) }):
 		return crash.Errorf(crash.Unprocessable, "bad_group",
 			"One of your groups has a name that is empty, longer than %d bytes, or not plain text.", crash.MaxGroup)
 	}
 	return nil
+}
+
+// isPlain reports whether s is a text of at most limit bytes on one line, and not empty.
+func isPlain(s string, limit int) bool {
+	return s != "" && len(s) <= limit && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
 // readable makes a nickname fit for pages.
@@ -323,15 +323,13 @@ func (a *Store) UseNonce(ctx context.Context, endpoint, nonce string) (bool, err
 	now := a.store.Now()
 	var used bool
 	err := a.store.InTx(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, sqlDeleteNonces, pgx.NamedArgs{"before": now.Add(-keepNonces)}); err != nil {
+		args := pgx.NamedArgs{"before": now.Add(-keepNonces), "endpoint": endpoint, "nonce": nonce, "now": now}
+		if err := db.Exec(ctx, tx, args, sqlDeleteNonces); err != nil {
 			return fmt.Errorf("delete old nonces: %w", err)
 		}
-		tag, err := tx.Exec(ctx, sqlUseNonce, pgx.NamedArgs{"endpoint": endpoint, "nonce": nonce, "now": now})
-		if err != nil {
-			return fmt.Errorf("use nonce: %w", err)
-		}
+		tag, err := tx.Exec(ctx, sqlUseNonce, args)
 		used = tag.RowsAffected() == 1
-		return nil
+		return db.Wrap(err, "use nonce")
 	})
 	return used, err
 }
@@ -436,13 +434,10 @@ func (s *Store) BeginSecondFactor(ctx context.Context, in SignIn) error {
 	}
 	args := pgx.NamedArgs{"user": user, "secret": sealed, "now": s.store.Now()}
 	tag, err := s.store.Pool.Exec(ctx, sqlBegin, args)
-	if err != nil {
-		return fmt.Errorf("store second factor: %w", db.Classify(err))
-	}
-	if tag.RowsAffected() == 0 {
+	if err == nil && tag.RowsAffected() == 0 {
 		return errOn
 	}
-	return nil
+	return db.Wrap(err, "store second factor")
 }
 
 // checkPasswordForCode checks the password of an account, and returns its second factor and id.
@@ -669,13 +664,16 @@ func (s *Store) SignInWithCode(ctx context.Context, user int64, proof, code stri
 
 // countedCode runs a check of a code, and counts it as a failure unless it succeeds.
 func (s *Store) countedCode(ctx context.Context, user int64, check func(pgx.Tx) error) error {
-	if err := s.CountCode(ctx, user); err != nil {
+	tries := []attempt{{"code:" + strconv.FormatInt(user, 10), limitCode}}
+	if err := s.countAttempt(ctx, tries, tooManyCodes); err != nil {
 		return err
 	}
-	if err := s.store.InTx(ctx, check); err != nil {
-		return err
-	}
-	return s.UncountCode(ctx, user)
+	return s.store.InTx(ctx, func(tx pgx.Tx) error {
+		if err := check(tx); err != nil {
+			return err
+		}
+		return uncountAttempts(ctx, tx, tries)
+	})
 }
 
 var appCode = regexp.MustCompile(`^[0-9]{6}$`)
@@ -735,23 +733,16 @@ func replaceRecoveryCodes(ctx context.Context, tx pgx.Tx, user int64) ([]string,
 		codes[i], hashes[i] = text[:4]+"-"+text[4:8]+"-"+text[8:12]+"-"+text[12:], hashOf(text)
 	}
 	args := pgx.NamedArgs{"user": user, "hashes": hashes}
-	if _, err := tx.Exec(ctx, sqlDeleteRecoveryCodes, args); err != nil {
-		return nil, fmt.Errorf("remove recovery codes: %w", err)
-	}
-	_, err := tx.Exec(ctx, sqlInsertRecoveryCodes, args)
-	return codes, db.Wrap(err, "store recovery codes")
+	return codes, db.Wrap(db.Exec(ctx, tx, args, sqlDeleteRecoveryCodes, sqlInsertRecoveryCodes), "store recovery codes")
 }
 
 // useRecoveryCode removes a recovery code, or returns Unauthenticated if there is none.
 func useRecoveryCode(ctx context.Context, tx pgx.Tx, user int64, code string) error {
 	tag, err := tx.Exec(ctx, sqlUseRecoveryCode, pgx.NamedArgs{"user": user, "hash": hashOf(code)})
-	if err != nil {
-		return fmt.Errorf("use recovery code: %w", err)
-	}
-	if tag.RowsAffected() == 0 {
+	if err == nil && tag.RowsAffected() == 0 {
 		return errWrongRecovery
 	}
-	return nil
+	return db.Wrap(err, "use recovery code")
 }
 
 // hashOf returns the stored form of a recovery code. A code has 80 random bits, so it needs no salt and

@@ -93,7 +93,7 @@ func (a *Store) verify(ctx context.Context, in SignIn) (account account, browser
 	}
 	browser = account.knownBrowser(in.Browsers, a.store.Now())
 	tries = attempts(in, browser)
-	if err := a.countAttempt(ctx, tries); err != nil {
+	if err := a.countAttempt(ctx, tries, tooManyPasswords); err != nil {
 		return account, "", nil, err
 	}
 	ok, err := a.matches(ctx, crash.Truncate(in.Password, maxPassword), account.hash)
@@ -254,10 +254,17 @@ const sqlLockFailures = `
 
 const sqlCountFailure = `update sign_in_failures set failures = @failures, last = @last where key = @key`
 
+// Messages of countAttempt, with the time to wait.
+const (
+	tooManyPasswords = "Too many failed attempts. Wait %d %s, then try again; the correct password will work then."
+	tooManySignIns   = "Too many failed attempts to sign in. Wait %d %s, then begin again."
+	tooManyCodes     = "Too many wrong codes. Wait %d %s, then enter a new one."
+)
+
 // countAttempt counts an attempt as a failure, until uncountAttempts subtracts it. It returns
-// TooMany if one of the keys must wait. It then counts nothing, so that trying too early has no
-// cost.
-func (a *Store) countAttempt(ctx context.Context, all []attempt) error {
+// TooMany with a message if one of the keys must wait. It then counts nothing, so that trying too early has
+// no cost.
+func (a *Store) countAttempt(ctx context.Context, all []attempt, message string) error {
 	now := a.store.Now()
 	return a.store.InTx(ctx, func(tx pgx.Tx) error {
 		var longest time.Duration
@@ -275,20 +282,14 @@ func (a *Store) countAttempt(ctx context.Context, all []attempt) error {
 				return fmt.Errorf("count sign-in failure: %w", err)
 			}
 		}
-		if longest > 0 {
-			return errTooManyFailures(longest) // rolls back
+		if longest > 0 { // rolls back
+			seconds := int64(math.Ceil(longest.Seconds()))
+			e := crash.Errorf(crash.TooMany, "slow_down", message, seconds, crash.Plural(seconds, "second", "seconds"))
+			e.RetryAfter = time.Duration(seconds) * time.Second
+			return e
 		}
 		return nil
 	})
-}
-
-func errTooManyFailures(wait time.Duration) error {
-	seconds := int(math.Ceil(wait.Seconds()))
-	e := crash.Errorf(crash.TooMany, "slow_down",
-		"Too many failed attempts. Wait %d %s, then try again; the correct password will work then.",
-		seconds, crash.Plural(int64(seconds), "second", "seconds"))
-	e.RetryAfter = time.Duration(seconds) * time.Second
-	return e
 }
 
 const (
@@ -316,43 +317,12 @@ func uncountAttempts(ctx context.Context, tx pgx.Tx, all []attempt) error {
 // CountAttempt counts an attempt to sign in at another site from an address, until UncountAttempt
 // subtracts it. It returns TooMany after too many failures of any kind at this address.
 func (a *Store) CountAttempt(ctx context.Context, address netip.Addr) error {
-	err := a.countAttempt(ctx, addressAttempts(address))
-	if known, ok := errors.AsType[*crash.Error](err); ok && known.Kind == crash.TooMany {
-		seconds := int64(known.RetryAfter.Seconds())
-		e := crash.Errorf(crash.TooMany, "slow_down", "Too many failed attempts to sign in. Wait %d %s, then begin again.",
-			seconds, crash.Plural(seconds, "second", "seconds"))
-		e.RetryAfter = known.RetryAfter
-		return e
-	}
-	return err
+	return a.countAttempt(ctx, addressAttempts(address), tooManySignIns)
 }
 
 // UncountAttempt subtracts a successful attempt.
 func (a *Store) UncountAttempt(ctx context.Context, address netip.Addr) error {
 	return a.store.InTx(ctx, func(tx pgx.Tx) error { return uncountAttempts(ctx, tx, addressAttempts(address)) })
-}
-
-// CountCode counts a code of a second factor as wrong, until UncountCode subtracts it. It returns TooMany
-// after too many wrong codes of the account.
-func (a *Store) CountCode(ctx context.Context, user int64) error {
-	err := a.countAttempt(ctx, codeAttempts(user))
-	if known, ok := errors.AsType[*crash.Error](err); ok && known.Kind == crash.TooMany {
-		seconds := int64(known.RetryAfter.Seconds())
-		e := crash.Errorf(crash.TooMany, "slow_down", "Too many wrong codes. Wait %d %s, then enter a new one.", seconds,
-			crash.Plural(seconds, "second", "seconds"))
-		e.RetryAfter = known.RetryAfter
-		return e
-	}
-	return err
-}
-
-// UncountCode clears the wrong codes of an account after a right one.
-func (a *Store) UncountCode(ctx context.Context, user int64) error {
-	return a.store.InTx(ctx, func(tx pgx.Tx) error { return uncountAttempts(ctx, tx, codeAttempts(user)) })
-}
-
-func codeAttempts(user int64) []attempt {
-	return []attempt{{"code:" + strconv.FormatInt(user, 10), limitCode}}
 }
 
 // addressAttempts returns the keys of an attempt without a name.
@@ -601,11 +571,9 @@ const (
 func (s *Sessions) DeleteExpired(ctx context.Context) error {
 	now := s.store.Now()
 	return s.store.InTx(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, sqlDeleteExpiredSessions, pgx.NamedArgs{"now": now}); err != nil {
-			return fmt.Errorf("delete expired sessions: %w", err)
-		}
-		if _, err := tx.Exec(ctx, sqlDeleteOldFailures, pgx.NamedArgs{"before": now.Add(-forgetFailuresAfter)}); err != nil {
-			return fmt.Errorf("delete old sign-in failures: %w", err)
+		args := pgx.NamedArgs{"now": now, "before": now.Add(-forgetFailuresAfter)}
+		if err := db.Exec(ctx, tx, args, sqlDeleteExpiredSessions, sqlDeleteOldFailures); err != nil {
+			return fmt.Errorf("delete expired sessions and old sign-in failures: %w", err)
 		}
 		return s.store.DeleteOldChanges(ctx, tx)
 	})
@@ -674,30 +642,17 @@ func (a *Store) SessionsOf(ctx context.Context, user int64) ([]crash.Session, er
 	return sessions, db.Wrap(err, "sessions")
 }
 
-const (
-	sqlEndSession = `
-		delete from sessions as s using users as u
-		where s.user_id = @user and s.token = @id and u.id = s.user_id returning u.name, s.address`
-	sqlEndOtherSessions = `
-		delete from sessions as s using users as u
-		where s.user_id = @user and s.token <> @id and u.id = s.user_id returning u.name, s.address`
-)
+const sqlEndSessions = `
+	delete from sessions as s using users as u
+	where s.user_id = @user and (s.token = @id) <> @others::boolean and u.id = s.user_id returning u.name, s.address`
 
-// EndSession ends one session of an account. It does nothing if there is none with this id.
-func (a *Store) EndSession(ctx context.Context, user int64, id string) error {
-	return a.endSessions(ctx, sqlEndSession, user, id)
-}
-
-// EndOtherSessions ends all sessions of an account but the one with this id.
-func (a *Store) EndOtherSessions(ctx context.Context, user int64, id string) error {
-	return a.endSessions(ctx, sqlEndOtherSessions, user, id)
-}
-
-func (a *Store) endSessions(ctx context.Context, sql string, user int64, id string) error {
+// EndSessions ends the session of an account with this id, or all others. It does nothing if there is none.
+func (a *Store) EndSessions(ctx context.Context, user int64, id string, others bool) error {
 	err := a.store.InTx(ctx, func(tx pgx.Tx) error {
 		var name, address string
 		var addresses []string
-		err := db.Each(ctx, tx, sql, pgx.NamedArgs{"user": user, "id": id}, []any{&name, &address}, func() {
+		args := pgx.NamedArgs{"user": user, "id": id, "others": others}
+		err := db.Each(ctx, tx, sqlEndSessions, args, []any{&name, &address}, func() {
 			addresses = append(addresses, address)
 		})
 		if err != nil || len(addresses) == 0 {

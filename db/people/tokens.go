@@ -3,7 +3,6 @@ package people
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -35,18 +34,11 @@ const (
 		` from api_tokens as t where t.user_id = @user and t.revoked is null order by t.created desc, t.id desc`
 )
 
-// AddToken creates an API token for a person. It returns the token, which cannot be read again, and
-// the data that is stored about it. It returns Invalid for an invalid name, scope or expiry time,
-// Conflict if the person has too many tokens, and Forbidden as AddTokenFor does.
-func (a *Store) AddToken(ctx context.Context, u crash.User, name string, scopes []crash.Scope,
-	expires time.Time) (string, crash.APIToken, error) {
-	return a.AddTokenFor(ctx, u.Name, u, name, scopes, expires)
-}
-
-// AddTokenFor creates an API token on behalf of another person; by is empty for the command line.
-// It returns the same errors as AddToken. It returns Forbidden for a scope that the person's role
-// does not allow, and for a disabled account.
-func (a *Store) AddTokenFor(ctx context.Context, by string, u crash.User, name string, scopes []crash.Scope,
+// AddToken creates an API token of an account. by is the person who does so, or empty for the command line.
+// It returns the token, which cannot be read again, and the data that is stored about it. It returns Invalid
+// for an invalid name, scope or expiry time, Conflict if the account has too many tokens, and Forbidden for a
+// scope that its role does not allow, and for a disabled account.
+func (a *Store) AddToken(ctx context.Context, by string, u crash.User, name string, scopes []crash.Scope,
 	expires time.Time) (string, crash.APIToken, error) {
 	now, expires := a.store.Now().UTC().Truncate(time.Microsecond), expires.UTC().Truncate(time.Microsecond)
 	name = strings.TrimSpace(name)
@@ -78,12 +70,9 @@ func (a *Store) AddTokenFor(ctx context.Context, by string, u crash.User, name s
 			"user": u.ID, "hash": hash[:], "name": name, "hint": t.Hint, "scopes": scopes, "now": now, "expires": t.Expires,
 			"most": maxTokens,
 		}).Scan(&t.ID)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return crash.Errorf(crash.Conflict, "too_many_tokens", "An account has at most %d tokens. Revoke one that is "+
-				"no longer used.", maxTokens)
-		}
 		if err != nil {
-			return fmt.Errorf("add token: %w", err)
+			return db.WrapOr(err, crash.Errorf(crash.Conflict, "too_many_tokens", "An account has at most %d tokens. "+
+				"Revoke one that is no longer used.", maxTokens), "add token")
 		}
 		return a.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: "token.add", Subject: u.Name,
 			After: map[string]any{"token": t.Label(), "name": name, "scopes": scopes, "expires": t.Expires}})
@@ -99,28 +88,6 @@ func (a *Store) Tokens(ctx context.Context, u crash.User) ([]crash.APIToken, err
 
 func tokenFields(t *crash.APIToken) []any {
 	return []any{&t.ID, &t.Name, &t.Hint, &t.Scopes, &t.Created, &t.Expires, db.OrZero(&t.LastUsed), &t.LastAddress}
-}
-
-const sqlRevokeToken = `
-	update api_tokens as t set revoked = @now where t.id = @id and t.user_id = @user and t.revoked is null
-	returning t.hint`
-
-// RevokeToken revokes a person's token at once. It returns NotFound if the person has no such
-// token.
-func (a *Store) RevokeToken(ctx context.Context, u crash.User, id int64) error {
-	return a.store.InTx(ctx, func(tx pgx.Tx) error {
-		var hint string
-		args := pgx.NamedArgs{"id": id, "user": u.ID, "now": a.store.Now()}
-		err := tx.QueryRow(ctx, sqlRevokeToken, args).Scan(&hint)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return crash.Errorf(crash.NotFound, "unknown_token", "You have no such token.")
-		}
-		if err != nil {
-			return fmt.Errorf("revoke token: %w", err)
-		}
-		return a.store.Audit(ctx, tx, db.AuditEvent{Person: u.Name, Action: "token.revoke", Subject: u.Name,
-			Before: map[string]any{"token": crash.APIToken{Hint: hint}.Label()}})
-	})
 }
 
 const sqlUserByToken = `
@@ -165,8 +132,7 @@ func (a *Store) ByToken(ctx context.Context, token string, from netip.Addr) (cra
 }
 
 const sqlAllTokens = `
-	select u.name, u.team_source, u.team, u.disabled, t.id, t.name, t.hint, t.scopes, t.created, t.expires, t.last_used,
-		t.last_address, t.revoked
+	select u.name, u.team_source, u.team, u.disabled, t.revoked, ` + tokenColumns + `
 	from api_tokens as t join users as u on u.id = t.user_id
 	where (@person::text = '' or lower(u.name) = lower(@person))
 		and (@text::text = '' or strpos(lower(u.name || ' ' || u.team || ' ' || t.name), lower(@text)) > 0)
@@ -189,11 +155,10 @@ func (s *Store) AllTokens(ctx context.Context, f crash.TokenFilter) ([]crash.Per
 	tokens, err := db.List(ctx, s.store.Pool, sqlAllTokens,
 		pgx.NamedArgs{"person": f.Person, "text": f.Text, "scope": f.Scope,
 			"state": f.State, "now": now, "soon": now.Add(crash.TokenWarning), "unused": now.Add(-crash.TokenUnused),
-			"limit": f.Limit}, func(row pgx.CollectableRow) (t crash.PersonToken, err error) {
-			err = row.Scan(&t.Person, &t.Team.Source, &t.Team.Name, &t.Disabled, &t.ID, &t.Name, &t.Hint, &t.Scopes, &t.Created,
-				&t.Expires, db.OrZero(&t.LastUsed), &t.LastAddress, db.OrZero(&t.Revoked))
-			return t, err
-		})
+			"limit": f.Limit}, db.Into(func(t *crash.PersonToken) []any {
+			return append([]any{&t.Person, &t.Team.Source, &t.Team.Name, &t.Disabled, db.OrZero(&t.Revoked)},
+				tokenFields(&t.APIToken)...)
+		}))
 	return tokens, db.Wrap(err, "list tokens")
 }
 
@@ -218,19 +183,17 @@ const sqlRenewable = `
 
 // RenewToken creates a token with the name, the scopes and the lifetime of another one of the same
 // account, which goes on working until it expires or is revoked. by is the person who does so. It
-// returns NotFound if the account has no such token, and the errors of accounts.AddTokenFor.
+// returns NotFound if the account has no such token, and the errors of AddToken.
 func (s *Store) RenewToken(ctx context.Context, by string, u crash.User, id int64) (string, crash.APIToken, error) {
 	var t crash.APIToken
 	var lifetime time.Duration
 	args := pgx.NamedArgs{"id": id, "user": u.ID}
 	err := s.store.Pool.QueryRow(ctx, sqlRenewable, args).Scan(&t.Name, &t.Scopes, &lifetime)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return "", t, crash.Errorf(crash.NotFound, "unknown_token", "%s has no such token.", u.Name)
-	}
 	if err != nil {
-		return "", t, fmt.Errorf("renew token: %w", db.Classify(err))
+		return "", t, db.WrapOr(err, crash.Errorf(crash.NotFound, "unknown_token", "%s has no such token.", u.Name),
+			"renew token")
 	}
-	return s.AddTokenFor(ctx, by, u, t.Name, t.Scopes, s.store.Now().Add(lifetime))
+	return s.AddToken(ctx, by, u, t.Name, t.Scopes, s.store.Now().Add(lifetime))
 }
 
 // revoked is what the statements that revoke tokens return.
@@ -436,11 +399,9 @@ func (s *Store) SetTeam(ctx context.Context, by, name string, team crash.Team) e
 		var old crash.Team
 		args := pgx.NamedArgs{"name": name, "source": team.Source, "team": team.Name}
 		err := tx.QueryRow(ctx, sqlSetTeam, args).Scan(&name, &old.Source, &old.Name)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return crash.Errorf(crash.NotFound, "unknown_service", "There is no service account named %q.", name)
-		}
 		if err != nil {
-			return fmt.Errorf("team of %q: %w", name, err)
+			return db.WrapOr(err, crash.Errorf(crash.NotFound, "unknown_service", "There is no service account named %q.",
+				name), "team of %q", name)
 		}
 		return s.store.Audit(ctx, tx, db.AuditEvent{Person: by, Action: "user.team", Subject: name,
 			Before: map[string]any{"team": old.String()}, After: map[string]any{"team": team.String()}})

@@ -24,7 +24,7 @@ func TestTokens(t *testing.T) {
 	ada := dbtest.Must(accounts.Add(t.Context(), "", "ada", crash.RoleTriager, "correct horse battery"))(t)
 	bob := dbtest.Must(accounts.Add(t.Context(), "", "bob", crash.RoleViewer, "correct horse battery"))(t)
 	tomorrow := time.Now().AddDate(0, 0, 1)
-	token, kept, err := accounts.AddToken(t.Context(), ada, " phasing ", []crash.Scope{crash.ScopeRead}, tomorrow)
+	token, kept, err := accounts.AddToken(t.Context(), "", ada, " phasing ", []crash.Scope{crash.ScopeRead}, tomorrow)
 	if err != nil || !strings.HasSuffix(token, kept.Hint) || len(token) != 54 || kept.Name != "phasing" {
 		t.Fatalf("AddToken: got %q, %+v, %v", token, kept, err)
 	}
@@ -39,10 +39,10 @@ func TestTokens(t *testing.T) {
 	if strings.Contains(cmp.Diff(list, nil), token) {
 		t.Error("the token can be read again")
 	}
-	if err := accounts.RevokeToken(t.Context(), bob, kept.ID); crash.KindOf(err) != crash.NotFound {
+	if _, err := accounts.RevokeTokenOf(t.Context(), bob.Name, bob.ID, kept.ID); crash.KindOf(err) != crash.NotFound {
 		t.Errorf("bob revokes ada's: got %v, want not found", err)
 	}
-	if err := accounts.RevokeToken(t.Context(), ada, kept.ID); err != nil {
+	if _, err := accounts.RevokeTokenOf(t.Context(), ada.Name, ada.ID, kept.ID); err != nil {
 		t.Error(err)
 	}
 	if _, _, err := accounts.ByToken(t.Context(), token, client); crash.KindOf(err) != crash.Unauthenticated {
@@ -62,7 +62,7 @@ func TestTokensEnd(t *testing.T) {
 	accounts := people.New(store)
 	ada := dbtest.Must(accounts.Add(t.Context(), "", "ada", crash.RoleTriager, "correct horse battery"))(t)
 	both := []crash.Scope{crash.ScopeRead, crash.ScopeFile}
-	token, _, err := accounts.AddToken(t.Context(), ada, "x", both, now.Add(time.Hour))
+	token, _, err := accounts.AddToken(t.Context(), "", ada, "x", both, now.Add(time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestTokensEnd(t *testing.T) {
 	if _, _, err := accounts.ByToken(t.Context(), token, client); crash.KindOf(err) != crash.Unauthenticated {
 		t.Errorf("expired: got %v, want unauthenticated", err)
 	}
-	if token, _, err = accounts.AddToken(t.Context(), ada, "y", both, now.Add(time.Hour)); err != nil {
+	if token, _, err = accounts.AddToken(t.Context(), "", ada, "y", both, now.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	checktest.NoError(t, accounts.Disable(t.Context(), "", "ada"))
@@ -79,19 +79,19 @@ func TestTokensEnd(t *testing.T) {
 	}
 	for name, try := range map[string]func() error{
 		"no name": func() error {
-			_, _, err := accounts.AddToken(t.Context(), ada, " ", both, now.Add(time.Hour))
+			_, _, err := accounts.AddToken(t.Context(), "", ada, " ", both, now.Add(time.Hour))
 			return err
 		},
 		"no scope": func() error {
-			_, _, err := accounts.AddToken(t.Context(), ada, "z", nil, now.Add(time.Hour))
+			_, _, err := accounts.AddToken(t.Context(), "", ada, "z", nil, now.Add(time.Hour))
 			return err
 		},
 		"past": func() error {
-			_, _, err := accounts.AddToken(t.Context(), ada, "z", both, now.Add(999*time.Nanosecond))
+			_, _, err := accounts.AddToken(t.Context(), "", ada, "z", both, now.Add(999*time.Nanosecond))
 			return err
 		},
 		"very long": func() error {
-			_, _, err := accounts.AddToken(t.Context(), ada, "z", both, now.AddDate(9, 0, 0))
+			_, _, err := accounts.AddToken(t.Context(), "", ada, "z", both, now.AddDate(9, 0, 0))
 			return err
 		},
 	} {
@@ -145,7 +145,7 @@ func TestTokenUse(t *testing.T) {
 	}
 	one, other := open(), open()
 	ada := dbtest.Must(one.Add(t.Context(), "", "ada", crash.RoleAdmin, "correct horse battery"))(t)
-	token, made, err := one.AddToken(t.Context(), ada, "x", []crash.Scope{crash.ScopeRead}, now.AddDate(0, 0, 90))
+	token, made, err := one.AddToken(t.Context(), "", ada, "x", []crash.Scope{crash.ScopeRead}, now.AddDate(0, 0, 90))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,8 @@ func TestTokenUse(t *testing.T) {
 			t.Errorf("used from %s: got %+v, %v, want %s from %s", tt.from, all, err, tt.used, tt.address)
 		}
 	}
-	checktest.NoError(t, one.RevokeToken(t.Context(), ada, made.ID))
+	_, err = one.RevokeTokenOf(t.Context(), ada.Name, ada.ID, made.ID)
+	checktest.NoError(t, err)
 	if _, _, err := other.ByToken(t.Context(), token, client); crash.KindOf(err) != crash.Unauthenticated {
 		t.Errorf("revoked elsewhere: got %v, want unauthenticated", err)
 	}
@@ -191,7 +192,7 @@ func TestWarnOfExpiry(t *testing.T) {
 	ada, gone := user("ada"), user("gone")
 	for u, days := range map[*crash.User][]int{&ada: {8, 30, 7}, &gone: {8}} {
 		for _, d := range days {
-			_, _, err := a.AddToken(t.Context(), *u, fmt.Sprintf("for %d days", d), crash.Scopes[:1], now.AddDate(0, 0, d))
+			_, _, err := a.AddToken(t.Context(), "", *u, fmt.Sprintf("for %d days", d), crash.Scopes[:1], now.AddDate(0, 0, d))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -239,7 +240,7 @@ func TestWarnOfExpiry(t *testing.T) {
 	for name, team := range map[string]string{"bot": "release", "orphan": "nobody"} {
 		u, err := a.AddService(t.Context(), "", name, crash.RoleViewer, crash.Team{Source: crash.SourceOIDC, Name: team})
 		if err == nil {
-			_, _, err = a.AddTokenFor(t.Context(), "", u, "of "+name, crash.Scopes[:1], now.AddDate(0, 0, 8))
+			_, _, err = a.AddToken(t.Context(), "", u, "of "+name, crash.Scopes[:1], now.AddDate(0, 0, 8))
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -160,27 +159,20 @@ const sqlUserByName = `select ` + userColumns + ` from users as u where lower(u.
 // ByName returns the account with this name, regardless of case. It returns NotFound if there is
 // none.
 func (a *Store) ByName(ctx context.Context, name string) (crash.User, error) {
-	u, err := a.one(ctx, sqlUserByName, pgx.NamedArgs{"name": name})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return crash.User{}, errUnknownUser(name)
-	}
-	return u, err
+	return a.one(ctx, sqlUserByName, pgx.NamedArgs{"name": name}, errUnknownUser(name))
 }
 
 const sqlUserByID = `select ` + userColumns + ` from users as u where u.id = @id`
 
 // ByID returns the account with this id. It returns NotFound if there is none.
 func (a *Store) ByID(ctx context.Context, id int64) (crash.User, error) {
-	u, err := a.one(ctx, sqlUserByID, pgx.NamedArgs{"id": id})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return crash.User{}, crash.Errorf(crash.NotFound, "unknown_user", "This account no longer exists.")
-	}
-	return u, err
+	return a.one(ctx, sqlUserByID, pgx.NamedArgs{"id": id},
+		crash.Errorf(crash.NotFound, "unknown_user", "This account no longer exists."))
 }
 
-func (a *Store) one(ctx context.Context, sql string, args pgx.NamedArgs) (crash.User, error) {
+func (a *Store) one(ctx context.Context, sql string, args pgx.NamedArgs, none error) (crash.User, error) {
 	u, err := db.One(db.Everything(ctx), a.store.Pool, sql, a.withRights(args), a.scanUser)
-	return u, db.Wrap(err, "read user")
+	return u, db.WrapOr(err, none, "read user")
 }
 
 // scanUser reads userColumns.
@@ -346,26 +338,16 @@ const sqlDeleteUserSessions = `delete from sessions where user_id = @id`
 // change updates an account, ends its sessions, and records the event.
 func (a *Store) change(ctx context.Context, sql string, args pgx.NamedArgs, event db.AuditEvent) error {
 	return a.store.InTx(ctx, func(tx pgx.Tx) error {
-		id, err := a.changeOne(ctx, tx, sql, args, event)
-		if err != nil {
+		var id int64
+		if err := tx.QueryRow(ctx, sql, args).Scan(&id, &event.Subject); err != nil {
+			return db.WrapOr(err, errUnknownUser(event.Subject), "%s %q", event.Action, event.Subject)
+		}
+		if err := a.store.Audit(ctx, tx, event); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, sqlDeleteUserSessions, pgx.NamedArgs{"id": id})
+		_, err := tx.Exec(ctx, sqlDeleteUserSessions, pgx.NamedArgs{"id": id})
 		return db.Wrap(err, "end sessions of %q", event.Subject)
 	})
-}
-
-// changeOne updates an account, records the event, and returns the account's id.
-func (a *Store) changeOne(ctx context.Context, tx pgx.Tx, sql string, args pgx.NamedArgs,
-	event db.AuditEvent) (id int64, err error) {
-	err = tx.QueryRow(ctx, sql, args).Scan(&id, &event.Subject)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return 0, errUnknownUser(event.Subject)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("%s %q: %w", event.Action, event.Subject, err)
-	}
-	return id, a.store.Audit(ctx, tx, event)
 }
 
 const sqlGrants = `
@@ -474,8 +456,7 @@ func (a *Store) Grant(ctx context.Context, by string, g crash.Grant) error {
 	if err := g.Check(); err != nil {
 		return err
 	}
-	if g.Group == "" || len(g.Group) > crash.MaxGroup || strings.ToValidUTF8(g.Group, "") != g.Group ||
-		strings.ContainsFunc(g.Group, unicode.IsControl) {
+	if !isPlain(g.Group, crash.MaxGroup) {
 		return crash.Errorf(crash.Invalid, "bad_group", "A group needs a name of at most %d bytes on one line.",
 			crash.MaxGroup)
 	}
@@ -488,18 +469,17 @@ func (a *Store) Grant(ctx context.Context, by string, g crash.Grant) error {
 		var old string
 		err := tx.QueryRow(ctx, statements.old, args).Scan(&old)
 		if errors.Is(err, pgx.ErrNoRows) && g.Source == crash.SourceAccount {
-			return crash.Errorf(crash.NotFound, "unknown_user", "There is no account named %q.", g.Group)
+			return errUnknownUser(g.Group)
 		}
 		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 			return fmt.Errorf("find grant: %w", err)
 		}
-		if _, err := tx.Exec(ctx, statements.store, args); err != nil {
-			return fmt.Errorf("store grant: %w", err)
-		}
+		steps := []string{statements.store}
 		if args["key"] != nil {
-			if _, err := tx.Exec(ctx, sqlWantMembers, args); err != nil {
-				return fmt.Errorf("want packages of a grant: %w", err)
-			}
+			steps = append(steps, sqlWantMembers)
+		}
+		if err := db.Exec(ctx, tx, args, steps...); err != nil {
+			return fmt.Errorf("store grant: %w", err)
 		}
 		return a.store.Audit(ctx, tx, grantEvent(by, "access.grant", g, old, string(g.Role)))
 	})
@@ -599,19 +579,16 @@ const sqlRefreshable = `
 // are none in a restored database that was not compared with the tracker yet: the server from which the
 // backup is may still run, and use the same tokens.
 func (a *Store) Refreshable(ctx context.Context, issuer string, before time.Time) ([]crash.StoredIdentity, error) {
-	rows, err := a.store.Pool.Query(ctx, sqlRefreshable, pgx.NamedArgs{"source": crash.SourceOIDC, "issuer": issuer,
-		"before": before})
-	if err != nil {
-		return nil, fmt.Errorf("groups to refresh: %w", db.Classify(err))
-	}
+	args := pgx.NamedArgs{"source": crash.SourceOIDC, "issuer": issuer, "before": before}
 	var all []crash.StoredIdentity
 	i := crash.StoredIdentity{Identity: crash.Identity{Source: crash.SourceOIDC, Issuer: issuer}}
 	var sealed string
-	_, err = pgx.ForEachRow(rows, []any{&i.ID, &i.UserID, &i.Subject, &sealed, &i.Offline}, func() (err error) {
+	row := []any{&i.ID, &i.UserID, &i.Subject, &sealed, &i.Offline}
+	err := db.Each(ctx, a.store.Pool, sqlRefreshable, args, row, func() {
+		var err error
 		if i.Refresh, err = a.store.OpenSecret(sealed, refreshContext(i.ID)); err == nil {
 			all = append(all, i)
 		}
-		return nil
 	})
 	return all, db.Wrap(err, "groups to refresh")
 }
@@ -634,11 +611,8 @@ func (a *Store) StoreRefresh(ctx context.Context, was crash.StoredIdentity, now 
 		var name, sealed string
 		var old []string
 		err := tx.QueryRow(ctx, sqlLockRefreshed, args).Scan(&name, &sealed, &old)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil
-		}
 		if err != nil {
-			return fmt.Errorf("lock identity: %w", err)
+			return db.WrapOr(err, nil, "lock identity")
 		}
 		if token, err := a.store.OpenSecret(sealed, refreshContext(was.ID)); err != nil || token != was.Refresh {
 			return nil //nolint:nilerr // the token is another one now

@@ -3,7 +3,6 @@ package people
 import (
 	"context"
 	"net/http"
-	"slices"
 
 	"github.com/pquerna/otp/totp"
 
@@ -66,11 +65,7 @@ func (s *Pages) sendAccount(w http.ResponseWriter, r *http.Request, status int, 
 		page.Own.Problem = page.OwnProblem
 	}
 	page.Tokens.Tokens = list
-	for _, scope := range crash.Scopes {
-		if u.MayScope(scope) {
-			page.Tokens.Scopes = append(page.Tokens.Scopes, scope)
-		}
-	}
+	page.Tokens.Scopes = scopesOf(u)
 	return s.web.Page(w, r, status, view.Account(page))
 }
 
@@ -201,29 +196,18 @@ func (s *Pages) CreateToken(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var page view.AccountPage
-	if page.Tokens.Form = form; !slices.Contains(view.TokenDays, form.Days) {
-		page.Tokens.Form.Problem = "Choose when the token expires."
-		return s.sendAccount(w, r, http.StatusUnprocessableEntity, page)
+	made, err := s.addToken(r, u, form)
+	tokens, status, err := shownToken(r, form, made, err)
+	if err != nil {
+		return err
 	}
-	token, _, err := s.People.AddToken(r.Context(), u, form.Name, form.Scopes,
-		s.web.Now().AddDate(0, 0, form.Days))
-	switch crash.KindOf(err) {
-	case crash.Invalid, crash.Conflict:
-		page.Tokens.Form.Problem = web.AnswerTo(r, err).Message
-		return s.sendAccount(w, r, http.StatusUnprocessableEntity, page)
-	default:
-		if err != nil {
-			return err
-		}
-	}
-	page.Tokens.Made = token
-	return s.sendAccount(w, r, http.StatusCreated, page)
+	return s.sendAccount(w, r, status, view.AccountPage{Tokens: tokens})
 }
 
 // RevokeToken revokes one of the person's own tokens.
 func (s *Pages) RevokeToken(w http.ResponseWriter, r *http.Request) error {
-	if err := s.People.RevokeToken(r.Context(), web.CurrentUser(r), web.IDInPath(r)); err != nil {
+	u := web.CurrentUser(r)
+	if _, err := s.People.RevokeTokenOf(r.Context(), u.Name, u.ID, web.IDInPath(r)); err != nil {
 		return err
 	}
 	return s.web.Done(w, r, web.PathAccount, "Token revoked.")
@@ -301,13 +285,9 @@ func (s *Pages) afterSecondFactor(
 ) error {
 	switch {
 	case err != nil:
-		a := web.AnswerTo(r, err)
+		a := answerOnPage(w, r, err)
 		if !a.ForPerson() {
 			return err
-		}
-		a.Headers(w)
-		if a.Kind == crash.Unauthenticated {
-			a.Status = http.StatusUnprocessableEntity // 401 would mean that this address requires signing in
 		}
 		page.Problem = a.Message
 		return s.sendSecondFactor(w, r, a.Status, page)

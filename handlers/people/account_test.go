@@ -372,7 +372,7 @@ func TestRequiredApp(t *testing.T) {
 	site.As(t, crash.RoleTriager).Get("/my").Want(http.StatusOK)
 
 	admin := site.AddUser(t, crash.RoleAdmin)
-	token, _, err := site.People.AddToken(t.Context(), admin, "x", []crash.Scope{crash.ScopeRead},
+	token, _, err := site.People.AddToken(t.Context(), "", admin, "x", []crash.Scope{crash.ScopeRead},
 		time.Now().AddDate(0, 0, 30))
 	checktest.NoError(t, err)
 	c := site.As(t, crash.RoleAdmin)

@@ -874,7 +874,7 @@ func (s *groupsSite) later(interval string) {
 func (s *groupsSite) token(scopes ...crash.Scope) handlertest.Header {
 	s.t.Helper()
 	u := dbtest.Must(s.People.ByName(s.t.Context(), "test-user2"))(s.t)
-	token, _, err := s.People.AddToken(s.t.Context(), u, fmt.Sprint(scopes), scopes, time.Now().Add(time.Hour))
+	token, _, err := s.People.AddToken(s.t.Context(), "", u, fmt.Sprint(scopes), scopes, time.Now().Add(time.Hour))
 	checktest.NoError(s.t, err)
 	return handlertest.Header{Name: "Authorization", Value: "Bearer " + token}
 }

@@ -190,6 +190,19 @@ func (s *Pages) refuse(w http.ResponseWriter, r *http.Request, source crash.Sour
 	return s.web.SendSignIn(w, r, answer.Status, view.SignInForm{Next: web.LocalPath(a.Next), Problem: answer.Message})
 }
 
+// answerOnPage returns the answer to a request that err refused, for a page that says why, and sets its headers
+// if it is for the person. It has no status 401, which would mean that this address requires signing in.
+func answerOnPage(w http.ResponseWriter, r *http.Request, err error) web.Answer {
+	a := web.AnswerTo(r, err)
+	if a.Kind == crash.Unauthenticated {
+		a.Status = http.StatusUnprocessableEntity
+	}
+	if a.ForPerson() {
+		a.Headers(w)
+	}
+	return a
+}
+
 func errNotConfigured() error {
 	return crash.Errorf(crash.NotFound, "not_configured", "This site does not offer this way of signing in.")
 }

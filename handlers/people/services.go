@@ -65,11 +65,7 @@ func (s *Pages) send(w http.ResponseWriter, r *http.Request, status int, u crash
 		return err
 	}
 	page.Reasons = crash.RoleReasons(u, nil, grants, crash.RoleNone)
-	for _, scope := range crash.Scopes {
-		if u.MayScope(scope) {
-			page.Tokens.Scopes = append(page.Tokens.Scopes, scope)
-		}
-	}
+	page.Tokens.Scopes = scopesOf(u)
 	return s.web.Page(w, r, status, view.Service(page))
 }
 
@@ -102,14 +98,8 @@ func (s *Pages) CreateServiceToken(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	var page view.ServicePage
-	if page.Tokens.Form = form; !slices.Contains(view.TokenDays, form.Days) {
-		page.Tokens.Form.Problem = "Choose when the token expires."
-		return s.send(w, r, http.StatusUnprocessableEntity, u, page)
-	}
-	page.Tokens.Made, _, err = s.People.AddTokenFor(r.Context(), web.CurrentUser(r).Name, u, form.Name, form.Scopes,
-		s.web.Now().AddDate(0, 0, form.Days))
-	return s.afterToken(w, r, u, page, err)
+	made, err := s.addToken(r, u, form)
+	return s.afterToken(w, r, u, view.ServicePage{}, form, made, err)
 }
 
 // RenewServiceToken creates a token with the name, scopes and lifetime of another one, and shows it.
@@ -118,25 +108,45 @@ func (s *Pages) RenewServiceToken(w http.ResponseWriter, r *http.Request) error 
 	if !ok {
 		return err
 	}
-	var page view.ServicePage
-	page.Renewed = true
-	page.Tokens.Made, _, err = s.People.RenewToken(r.Context(), web.CurrentUser(r).Name, u, web.IDInPath(r))
-	return s.afterToken(w, r, u, page, err)
+	made, _, err := s.People.RenewToken(r.Context(), web.CurrentUser(r).Name, u, web.IDInPath(r))
+	return s.afterToken(w, r, u, view.ServicePage{Renewed: true}, view.NewTokenForm(), made, err)
 }
 
 // afterToken shows the page with a new token, or with the reason why there is none.
 func (s *Pages) afterToken(w http.ResponseWriter, r *http.Request, u crash.User, page view.ServicePage,
-	err error) error {
-	if kind := crash.KindOf(err); kind == crash.Invalid || kind == crash.Conflict || kind == crash.Forbidden {
-		a := web.AnswerTo(r, err)
-		page.Tokens.Made, page.Tokens.Form.Problem = "", a.Message
-		return s.send(w, r, http.StatusUnprocessableEntity, u, page)
-	}
-	if err != nil {
+	form view.TokenForm, made string, err error) error {
+	var status int
+	if page.Tokens, status, err = shownToken(r, form, made, err); err != nil {
 		return err
 	}
-	page.Tokens.Form = view.NewTokenForm()
-	return s.send(w, r, http.StatusCreated, u, page)
+	return s.send(w, r, status, u, page)
+}
+
+// scopesOf returns the scopes that tokens of an account can have.
+func scopesOf(u crash.User) []crash.Scope {
+	return slices.DeleteFunc(slices.Clone(crash.Scopes), func(scope crash.Scope) bool { return !u.MayScope(scope) })
+}
+
+// addToken creates the token of a form.
+func (s *Pages) addToken(r *http.Request, u crash.User, form view.TokenForm) (made string, err error) {
+	if !slices.Contains(view.TokenDays, form.Days) {
+		return "", crash.Errorf(crash.Invalid, "bad_days", "Choose when the token expires.")
+	}
+	made, _, err = s.People.AddToken(r.Context(), web.CurrentUser(r).Name, u, form.Name, form.Scopes,
+		s.web.Now().AddDate(0, 0, form.Days))
+	return made, err
+}
+
+// shownToken returns what a page shows after a form that creates a token, and its status: the token, or why
+// there is none.
+func shownToken(r *http.Request, form view.TokenForm, made string, err error) (view.TokensView, int, error) {
+	switch crash.KindOf(err) {
+	case crash.Invalid, crash.Conflict, crash.Forbidden:
+		form.Problem = web.AnswerTo(r, err).Message
+		return view.TokensView{Form: form}, http.StatusUnprocessableEntity, nil
+	default:
+		return view.TokensView{Made: made, Form: view.NewTokenForm()}, http.StatusCreated, err
+	}
 }
 
 // RevokeServiceToken revokes a token of a service account.

@@ -74,7 +74,7 @@ func TestServiceAccounts(t *testing.T) {
 	}
 
 	// Tokens of others are out of reach.
-	_, other, err := site.People.AddToken(t.Context(), site.AddUser(t, crash.RoleAdmin), "mine", crash.Scopes[:1],
+	_, other, err := site.People.AddToken(t.Context(), "", site.AddUser(t, crash.RoleAdmin), "mine", crash.Scopes[:1],
 		token.Expires)
 	checktest.NoError(t, err)
 	for _, action := range []string{"renew", "revoke"} {
@@ -108,7 +108,7 @@ func TestAllTokens(t *testing.T) {
 	ada := site.AddUser(t, crash.RoleViewer)
 	var secrets []string
 	for _, name := range []string{"fresh", "expired", "unused", "revoked"} {
-		secret, _, err := site.People.AddToken(t.Context(), ada, name, crash.Scopes[:1], site.Store.Now().AddDate(0, 6, 0))
+		secret, _, err := site.People.AddToken(t.Context(), "", ada, name, crash.Scopes[:1], site.Store.Now().AddDate(0, 6, 0))
 		checktest.NoError(t, err)
 		secrets = append(secrets, secret)
 	}

@@ -83,11 +83,7 @@ var errLocalOff = crash.Errorf(crash.Forbidden, "local_off", "Signing in with a 
 
 // refuseSignIn shows the form again with the reason.
 func (s *Pages) refuseSignIn(w http.ResponseWriter, r *http.Request, form view.SignInForm, err error) error {
-	a := web.AnswerTo(r, err)
-	if a.Kind == crash.Unauthenticated {
-		a.Status = http.StatusUnprocessableEntity // 401 would mean that this address requires signing in
-	}
-	a.Headers(w)
+	a := answerOnPage(w, r, err)
 	s.web.AuditSignInRefused(r, "password", a)
 	form.Problem = a.Message
 	if len(form.Name) > 128 {
@@ -174,17 +170,13 @@ func (s *Pages) SignInByCode(w http.ResponseWriter, r *http.Request) error {
 		web.RenewCSRFToken(w, r)
 		return web.Redirect(w, r, web.AfterSignIn(s.web, r, next))
 	}
-	a := web.AnswerTo(r, err)
+	a := answerOnPage(w, r, err)
 	if !a.ForPerson() {
 		return err
 	}
-	a.Headers(w)
 	if a.Code == crash.CodeSignInAgain {
 		s.web.Sessions.Remove(ctx, sessionCodeUser)
 		return s.web.SendSignIn(w, r, http.StatusUnprocessableEntity, view.SignInForm{Next: next, Problem: a.Message})
-	}
-	if a.Kind == crash.Unauthenticated {
-		a.Status = http.StatusUnprocessableEntity // 401 would mean that this address requires signing in
 	}
 	return s.web.Page(w, r, a.Status, view.SignInCode(s.web.SignInShell(r), a.Message))
 }
@@ -193,19 +185,15 @@ func (s *Pages) SignInByCode(w http.ResponseWriter, r *http.Request) error {
 func (s *Pages) EndSession(w http.ResponseWriter, r *http.Request) error {
 	u, id := web.CurrentUser(r), r.PostFormValue("session")
 	current := people.SessionID(s.web.Sessions.Token(r.Context()))
-	message := "Signed out there."
-	switch id {
-	case current:
+	message, others := "Signed out there.", id == "others"
+	switch {
+	case id == current:
 		return s.SignOut(w, r)
-	case "others":
-		message = "Signed out everywhere else."
-		if err := s.People.EndOtherSessions(r.Context(), u.ID, current); err != nil {
-			return err
-		}
-	default:
-		if err := s.People.EndSession(r.Context(), u.ID, id); err != nil {
-			return err
-		}
+	case others:
+		id, message = current, "Signed out everywhere else."
+	}
+	if err := s.People.EndSessions(r.Context(), u.ID, id, others); err != nil {
+		return err
 	}
 	return s.web.Done(w, r, web.PathAccount, message)
 }
@@ -225,12 +213,11 @@ func (s *Pages) ChangePassword(w http.ResponseWriter, r *http.Request) error {
 		err = s.People.SetPassword(r.Context(), u.Name, u.Name, r.PostFormValue("new"))
 	}
 	if err != nil {
-		a := web.AnswerTo(r, err)
+		a := answerOnPage(w, r, err)
 		if !a.ForPerson() {
 			return err
 		}
-		a.Headers(w)
-		if a.Kind == crash.Unauthenticated || a.Kind == crash.Invalid {
+		if a.Kind == crash.Invalid {
 			a.Status = http.StatusUnprocessableEntity
 		}
 		return s.sendAccount(w, r, a.Status, view.AccountPage{PasswordProblem: a.Message})
