@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -147,21 +146,11 @@ answers, as /healthz says. Containers use this command as their health check.`,
 			if live {
 				path = "/healthz"
 			}
-			return askHealth(cmd.Context(), p, listenURL(c.OpsListen)+path)
+			return askHealth(cmd.Context(), p, config.LocalURL(c.OpsListen)+path)
 		},
 	}
 	cmd.Flags().BoolVar(&live, "live", false, "ask only whether the instance answers")
 	return cmd
-}
-
-// listenURL returns the address at which this machine reaches a listener.
-func listenURL(listen string) string {
-	if host, port, err := net.SplitHostPort(listen); err == nil {
-		if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-			listen = net.JoinHostPort("127.0.0.1", port)
-		}
-	}
-	return "http://" + listen
 }
 
 func askHealth(ctx context.Context, p *program, address string) error {

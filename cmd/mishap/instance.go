@@ -287,9 +287,9 @@ func linkTemplates(text string) grouping.LinkTemplates {
 // configured address of another process.
 func (i *instance) ingestURL() string {
 	if i.listeners.ingest != nil {
-		return httpAddress(i.listeners.ingest.Addr().String())
+		return config.LocalURL(i.listeners.ingest.Addr().String())
 	}
-	return httpAddress(i.config.IngestListen)
+	return config.LocalURL(i.config.IngestListen)
 }
 
 // run serves until ctx ends or a server fails. Then it closes the listeners and finishes work in

@@ -173,12 +173,12 @@ func (l *listeners) close() {
 
 // addresses returns the addresses of the instance for its log.
 func (i *instance) addresses(database *database) []any {
-	attrs := []any{"metrics", httpAddress(i.listeners.ops.Addr().String()) + "/metrics"}
+	attrs := []any{"metrics", config.LocalURL(i.listeners.ops.Addr().String()) + "/metrics"}
 	if i.listeners.web != nil {
 		attrs = append(attrs, "pages", i.config.BaseURL)
 	}
 	if i.listeners.ingest != nil {
-		attrs = append(attrs, "reports", httpAddress(i.listeners.ingest.Addr().String()))
+		attrs = append(attrs, "reports", config.LocalURL(i.listeners.ingest.Addr().String()))
 	}
 	if database.server != nil {
 		attrs = append(attrs, "private_postgresql", database.server.Dir())
@@ -199,9 +199,9 @@ func (p *program) banner(c config.Config, l *listeners, database *database) {
 		p.printf("  pages               %s", c.BaseURL)
 	}
 	if l.ingest != nil {
-		p.printf("  machines post to    %s", httpAddress(l.ingest.Addr().String()))
+		p.printf("  machines post to    %s", config.LocalURL(l.ingest.Addr().String()))
 	}
-	p.printf("  metrics             %s/metrics", httpAddress(l.ops.Addr().String()))
+	p.printf("  metrics             %s/metrics", config.LocalURL(l.ops.Addr().String()))
 	if database.server != nil {
 		p.printf("  private PostgreSQL  %s", database.server.Dir())
 	}
@@ -209,18 +209,6 @@ func (p *program) banner(c config.Config, l *listeners, database *database) {
 		p.printf("\n%s", notice)
 	}
 	p.printf("\nCtrl-C stops it.")
-}
-
-// httpAddress returns the URL at which this machine reaches a listener.
-func httpAddress(address string) string {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return "http://" + address
-	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "localhost"
-	}
-	return "http://" + net.JoinHostPort(host, port)
 }
 
 // warn logs settings that are valid but probably mistakes.
@@ -235,7 +223,7 @@ func (p *program) warn(ctx context.Context, c config.Config, log *slog.Logger) {
 		{"oidc_issuer", c.OIDCIssuer, "anyone on the way can sign in as anyone"},
 		{"tracker_api_url", c.TrackerAPIURL, "the access token crosses the network readable"},
 	} {
-		if u, err := url.Parse(k.address); err == nil && u.Scheme == "http" && !isLoopback(u.Hostname()) {
+		if u, err := url.Parse(k.address); err == nil && u.Scheme == "http" && !config.IsLoopback(u.Hostname()) {
 			log.WarnContext(ctx, k.name+" is http on another machine: "+k.danger+"; use https", k.name, k.address)
 		}
 	}
@@ -397,15 +385,6 @@ func opsServer(h http.Handler, log *slog.Logger) *http.Server {
 		IdleTimeout:       120 * time.Second,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
-}
-
-// isLoopback reports whether a host, without its port, is this machine.
-func isLoopback(host string) bool {
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
 }
 
 // closing returns a handler that ends the connection after each request with Transfer-Encoding. If such a

@@ -752,7 +752,8 @@ const (
 func (h home) adoptDatabase(ctx context.Context, p programs, dir, name string, throwaway bool) error {
 	sql := adoptRole
 	if name != database {
-		sql += freeName + "alter database " + `"` + strings.ReplaceAll(name, `"`, `""`) + `"` + " rename to " + database + ";\n"
+		quoted := `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+		sql += freeName + "alter database " + quoted + " rename to " + database + ";\n"
 	}
 	sql += "alter database " + database + " set log_error_verbosity = terse;\n"
 	args := []string{"--single", "-D", dir, "-c", "exit_on_error=on"}

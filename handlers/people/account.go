@@ -197,6 +197,9 @@ func (s *Pages) CreateToken(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	made, err := s.addToken(r, u, form)
+	if crash.KindOf(err) == crash.Forbidden { // the form does not offer such a scope
+		return err
+	}
 	tokens, status, err := shownToken(r, form, made, err)
 	if err != nil {
 		return err

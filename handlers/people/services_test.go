@@ -108,7 +108,8 @@ func TestAllTokens(t *testing.T) {
 	ada := site.AddUser(t, crash.RoleViewer)
 	var secrets []string
 	for _, name := range []string{"fresh", "expired", "unused", "revoked"} {
-		secret, _, err := site.People.AddToken(t.Context(), "", ada, name, crash.Scopes[:1], site.Store.Now().AddDate(0, 6, 0))
+		secret, _, err := site.People.AddToken(t.Context(), "", ada, name, crash.Scopes[:1],
+			site.Store.Now().AddDate(0, 6, 0))
 		checktest.NoError(t, err)
 		secrets = append(secrets, secret)
 	}

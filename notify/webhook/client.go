@@ -546,17 +546,8 @@ func (c *Client) data(e crash.Event, title, name int) eventData {
 }
 
 func (c *Client) link(e crash.Event) string {
-	switch {
-	case e.Bucket != nil:
-		return c.config.BaseURL + e.Bucket.Path()
-	case e.Kind == crash.EventTracker:
-		return c.config.BaseURL + "/admin/tracker"
-	case e.Kind == crash.EventEndpointOff:
-		return c.config.BaseURL + "/admin/notifications"
-	case e.Package != "":
-		return c.config.BaseURL + "/package/" + url.PathEscape(short(e.Package, maxName))
-	}
-	return c.config.BaseURL + "/"
+	e.Package = short(e.Package, maxName)
+	return c.config.BaseURL + cmp.Or(e.Path(), "/")
 }
 
 func encode(v any) string {

@@ -237,10 +237,28 @@ func (c *Config) followListen() {
 	if _, set := c.given["base_url"]; set || err != nil || port == "0" {
 		return
 	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && (ip.IsUnspecified() || ip.IsLoopback()) {
+	if IsLoopback(host) {
 		host = "localhost"
 	}
-	c.BaseURL = "http://" + net.JoinHostPort(host, port)
+	c.BaseURL = LocalURL(net.JoinHostPort(host, port))
+}
+
+// LocalURL returns the URL at which this machine reaches a listener.
+func LocalURL(listen string) string {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return "http://" + listen
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
+// IsLoopback reports whether a host, without its port, is this machine.
+func IsLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
 }
 
 // checkTogether returns the mistakes that involve more than one key.

@@ -16,7 +16,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -599,14 +598,7 @@ func (d *doctor) get(ctx context.Context, client *http.Client, address string) (
 
 // service asks a running instance on this machine for its health, and leaves out the problems in facts.
 func (d *doctor) service(ctx context.Context, facts facts) []Finding {
-	host, port, err := net.SplitHostPort(d.Config.OpsListen)
-	if err != nil {
-		return []Finding{failed("service", explain(err), "correct ops_listen")}
-	}
-	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
-		host = "localhost"
-	}
-	address := "http://" + net.JoinHostPort(host, port)
+	address := config.LocalURL(d.Config.OpsListen)
 	resp, body, err := d.get(ctx, d.http, address+"/readyz") //nolint:bodyclose // get closes it
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -706,7 +698,7 @@ func (d *doctor) proxies(context.Context) []Finding {
 		}
 	}
 	switch {
-	case base.Scheme == "http" && isLoopback(base.Hostname()):
+	case base.Scheme == "http" && config.IsLoopback(base.Hostname()):
 		return []Finding{good("proxies", "none needed: base_url is for this machine only")}
 	case base.Scheme == "http":
 		return []Finding{warned("proxies", "base_url is http on another machine: passwords and sessions can be read "+
@@ -714,19 +706,14 @@ func (d *doctor) proxies(context.Context) []Finding {
 	case len(trusted) == 0:
 		return []Finding{failed("proxies", "base_url is https, but no proxy is trusted: mishap takes all requests for http, "+
 			"from one address", "set trusted_proxies to the addresses of the proxies")}
-	case isLoopback(host) && !loopback:
+	case config.IsLoopback(host) && !loopback:
 		return []Finding{failed("proxies", "listen is only for this machine, but trusted_proxies does not contain it",
 			"add 127.0.0.0/8 ::1/128 to trusted_proxies")}
-	case !isLoopback(host) && loopback && len(trusted) <= 2:
+	case !config.IsLoopback(host) && loopback && len(trusted) <= 2:
 		return []Finding{warned("proxies", "listen is open to other machines, but only a proxy on this machine is trusted",
 			"set listen to 127.0.0.1:PORT if the proxy is here, else add its address to trusted_proxies")}
 	}
 	return []Finding{good("proxies", "trusted_proxies fits base_url and listen")}
-}
-
-func isLoopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
 // certificateWarning is the rest of a certificate's life at which it should have been renewed.
@@ -837,7 +824,7 @@ func (d *doctor) tracker(ctx context.Context, known facts) []Finding {
 	}
 	c := d.Tracker
 	c.Timeout = d.Timeout
-	saved := &readOnlyCredentials{known.token}
+	saved := &readOnlyCredentials{token: known.token}
 	account, err := tracker.NewClient(c, tracker.NewCredentials(c, saved)).Check(ctx)
 	connected := !c.Token.IsZero() || !known.token.IsZero()
 	switch {
@@ -864,17 +851,17 @@ func refused(err error) bool {
 	return ok && known.Code == "tracker_credentials"
 }
 
-// readOnlyCredentials holds the access token from the database. It saves nothing.
-type readOnlyCredentials struct{ token crash.SavedToken }
+// readOnlyCredentials holds the access token from the database. It saves nothing. A check of the token calls no
+// other methods of the interface.
+type readOnlyCredentials struct {
+	tracker.CredentialStore
+
+	token crash.SavedToken
+}
 
 // SavedToken implements [tracker.CredentialStore].
 func (r *readOnlyCredentials) SavedToken(context.Context, crash.TrackerKey) (crash.SavedToken, error) {
 	return r.token, nil
-}
-
-// SaveToken implements [tracker.CredentialStore].
-func (*readOnlyCredentials) SaveToken(context.Context, crash.TrackerKey, crash.AccessToken, string) error {
-	return nil
 }
 
 // SaveConfiguredToken implements [tracker.CredentialStore].
@@ -882,17 +869,9 @@ func (*readOnlyCredentials) SaveConfiguredToken(context.Context, crash.TrackerKe
 	return nil
 }
 
-// ForgetToken implements [tracker.CredentialStore].
-func (*readOnlyCredentials) ForgetToken(context.Context, crash.TrackerKey, string) error { return nil }
-
 // TokenHealth implements [tracker.CredentialStore].
 func (*readOnlyCredentials) TokenHealth(context.Context, crash.TrackerKey, string) (crash.TokenHealth, error) {
 	return crash.TokenHealth{}, nil
-}
-
-// TrackerAccounts implements [tracker.CredentialStore].
-func (*readOnlyCredentials) TrackerAccounts(context.Context, crash.TrackerKey) ([]string, error) {
-	return nil, nil
 }
 
 // SaveTokenHealth implements [tracker.CredentialStore].
