@@ -587,16 +587,3 @@ func TestWriteTokensForGroup(t *testing.T) {
 		}
 	}
 }
-
-func TestLocalURL(t *testing.T) {
-	t.Parallel()
-	for address, want := range map[string]string{
-		"127.0.0.1:8081": "http://127.0.0.1:8081", "0.0.0.0:80": "http://localhost:80", "[::]:80": "http://localhost:80",
-		":80": "http://localhost:80", "[2001:db8::1]:80": "http://[2001:db8::1]:80",
-		"crash.example.com:80": "http://crash.example.com:80",
-	} {
-		if got := LocalURL(address); got != want {
-			t.Errorf("%s: got %s, want %s", address, got, want)
-		}
-	}
-}
