@@ -236,8 +236,8 @@ func TestLinkBugInBrowser(t *testing.T) {
 		"The very <bug>") {
 		t.Errorf("found: got %q, want its title", got)
 	}
-	handlertest.Do(ctx, t, handlertest.Click(".found-bug button"), handlertest.WaitVisible("#bugs .bug-list"),
-		handlertest.WaitVisible("#flash .flash-done"))
+	handlertest.Do(ctx, t, handlertest.WaitVisible(".found-bug button:focus"), handlertest.Press("\r"),
+		handlertest.WaitVisible("#bugs .bug-list"), handlertest.WaitVisible("#flash .flash-done"))
 	if got := handlertest.Eval[string](ctx, t, `document.querySelector("#bugs a.bug-link").innerText`); got != number {
 		t.Errorf("linked: got %q, want %s", got, number)
 	}

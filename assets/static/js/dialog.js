@@ -66,6 +66,13 @@
     dialog.replaceChildren();
   });
 
+  // The answer to a form of the dialog says what comes next: the found bug is linked with Enter, a refused text is corrected.
+  document.addEventListener("htmx:after:swap", (event) => {
+    if (event.detail.ctx?.target === dialog) {
+      dialog.querySelector("[autofocus]")?.focus();
+    }
+  });
+
   dialog.addEventListener("cancel", (event) => {
     event.preventDefault();
     close();
