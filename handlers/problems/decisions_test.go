@@ -192,8 +192,8 @@ func TestDecideInBrowser(t *testing.T) {
 	site.Save(t, crashtest.Native(crashtest.Process(50), crashtest.Set("Architecture", "arm64")))
 	ctx := handlertest.StartBrowser(t)
 	site.SignInBrowser(ctx, t, crash.RoleTriager)
-	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+once.ID.Path()), handlertest.Click(".manual-actions summary"),
-		handlertest.Click(`.manual-actions a[href$="/merge"]`), handlertest.WaitVisible("#dialog #with"),
+	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+once.ID.Path()), handlertest.WaitVisible(".manual-actions"),
+		handlertest.Press("d"), handlertest.WaitVisible("#dialog #with:focus"),
 		handlertest.Type("#with", "nothing like it\r"), handlertest.WaitVisible("#dialog .error"))
 	handlertest.Eval[bool](ctx, t, `document.querySelector("#with").value = ""; true`)
 	handlertest.Do(ctx, t, handlertest.Type("#with", site.URL+often.ID.Path()+"\r"),

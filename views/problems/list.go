@@ -225,6 +225,7 @@ var keyTable = [][2]string{
 	{"a", "Assign the selected rows, the row or this problem"},
 	{"i", "Assign the selected rows, the row or this problem to yourself"},
 	{"m", "Mute the row, the selected rows, or this problem"},
+	{"d", "Merge duplicates: the selected rows, or others with the row or this problem"},
 	{"w", "Won’t fix the row, the selected rows, or this problem"},
 	{"f", "Mark the row, the selected rows, or this problem as fixed in a version"},
 	{"e", "Embargo this problem, or lift its embargo"},

@@ -1,8 +1,5 @@
-// Handles keys: / goes to the search, j and k to the next and previous row, or problem of the list, o opens the row, c opens
-// the review of its bug, C (with Shift) creates the bug, l links one, a assigns the problem, i to oneself, m mutes it, w won't fix
-// it, f marks it as fixed, e embargoes it, n begins a note, comma and full stop show the stack of the next newer and older report,
-// u undoes the last action, x selects the row, ? lists the keys. They do nothing while a person types, or with Ctrl, Alt or Meta;
-// but Ctrl and Enter send a text.
+// Handles the keys that the page "Keys and words" lists. They do nothing while a person types, or with Ctrl, Alt or Meta; but
+// Ctrl and Enter send a text.
 (() => {
   "use strict";
 
@@ -134,6 +131,7 @@
     a: () => decide("assign"),
     i: assignMe,
     m: () => decide("mute"),
+    d: () => decide("merge"),
     w: () => decide("wontfix"),
     f: () => decide("fixed"),
     n: () => unfold("#notes details[data-focus]"),
