@@ -45,7 +45,7 @@ func addHook(t *testing.T, store *db.Store, address string) (id int64) {
 	if wrong := webhook.CheckSettings(&hook, true); len(wrong) > 0 {
 		t.Fatal(wrong)
 	}
-	id, err := events.New(store).AddEndpoint(t.Context(), hook, "ada")
+	id, err := events.New(store).SaveEndpoint(t.Context(), hook, "ada")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -611,23 +611,12 @@ const (
 		where id = @id`
 )
 
-// AddEndpoint stores a new endpoint with its secrets, and returns its number. It returns Conflict if
-// the name is taken.
-func (s *Store) AddEndpoint(ctx context.Context, e crash.Endpoint, person string) (int64, error) {
-	err := s.InTx(ctx, func(tx pgx.Tx) error {
-		args := pgx.NamedArgs{"name": e.Name, "kind": e.Kind, "host": e.Host, "now": s.Now()}
-		if err := tx.QueryRow(ctx, sqlAddEndpoint, args).Scan(&e.ID); err != nil {
-			return endpointError("add", e, err)
-		}
-		return s.saveEndpoint(ctx, tx, e, person, "endpoint.add")
-	})
+// SaveEndpoint stores an endpoint, a new one if its number is 0, and returns its number. Empty secrets leave the
+// stored ones unchanged. The kind cannot change, because payloads are stored. It returns Conflict if the name is
+// taken.
+func (s *Store) SaveEndpoint(ctx context.Context, e crash.Endpoint, person string) (int64, error) {
+	err := s.InTx(ctx, func(tx pgx.Tx) error { return s.saveEndpoint(ctx, tx, &e, person) })
 	return e.ID, err
-}
-
-// SaveEndpoint changes the settings of an endpoint. Empty secrets leave the stored ones unchanged. The
-// kind cannot change, because payloads are stored. It returns Conflict if the name is taken.
-func (s *Store) SaveEndpoint(ctx context.Context, e crash.Endpoint, person string) error {
-	return s.InTx(ctx, func(tx pgx.Tx) error { return s.saveEndpoint(ctx, tx, e, person, "endpoint.change") })
 }
 
 const (
@@ -642,41 +631,36 @@ func scanAudited(row pgx.Row, id int64) (crash.Endpoint, error) {
 	return e, db.WrapOr(err, errNoEndpoint, "read endpoint %d", id)
 }
 
-func (s *Store) saveEndpoint(ctx context.Context, tx pgx.Tx, e crash.Endpoint, person, action string) error {
-	address, err := s.sealEndpoint(e.ID, endpointAddress, e.Address)
-	if err != nil {
-		return err
-	}
-	secret, err := s.sealEndpoint(e.ID, endpointSecret, e.Secret)
-	if err != nil {
-		return err
-	}
-	var before map[string]any
-	if action == "endpoint.change" {
+func (s *Store) saveEndpoint(ctx context.Context, tx pgx.Tx, e *crash.Endpoint, person string) error {
+	args := pgx.NamedArgs{"name": e.Name, "kind": e.Kind, "host": e.Host, "channel": e.Channel, "owner": e.Owner,
+		"perminute": e.PerMinute, "now": s.Now()}
+	event := db.AuditEvent{Person: person, Action: "endpoint.add", Subject: e.Name, After: auditedEndpoint(*e)}
+	if e.ID == 0 {
+		if err := tx.QueryRow(ctx, sqlAddEndpoint, args).Scan(&e.ID); err != nil {
+			return endpointError("add", *e, err)
+		}
+	} else {
 		old, err := scanAudited(tx.QueryRow(ctx, sqlOldEndpoint, pgx.NamedArgs{"id": e.ID}), e.ID)
 		if err != nil {
 			return err
 		}
-		before = auditedEndpoint(old)
+		event.Action, event.Before = "endpoint.change", auditedEndpoint(old)
 	}
-	tag, err := tx.Exec(ctx, sqlSaveEndpoint, pgx.NamedArgs{
-		"id": e.ID, "name": e.Name, "host": e.Host, "channel": e.Channel, "owner": e.Owner, "perminute": e.PerMinute,
-		"address": address, "secret": secret,
-	})
-	if err != nil {
-		return endpointError("save", e, err)
-	}
-	if tag.RowsAffected() == 0 {
-		return errNoEndpoint
-	}
-	after := auditedEndpoint(e)
-	for name, sealed := range map[string]string{"address": address, "secret": secret} {
-		if sealed != "" {
-			after[name] = "changed"
+	args["id"] = e.ID
+	for purpose, secret := range map[string]crash.Secret{endpointAddress: e.Address, endpointSecret: e.Secret} {
+		sealed, err := s.sealEndpoint(e.ID, purpose, secret)
+		if err != nil {
+			return err
+		}
+		if args[purpose] = sealed; sealed != "" {
+			event.After[purpose] = "changed"
 		}
 	}
-	return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: action, Subject: e.Name, Before: before, After: after,
-		Detail: map[string]any{"endpoint": e.ID, "kind": e.Kind}})
+	if _, err := tx.Exec(ctx, sqlSaveEndpoint, args); err != nil {
+		return endpointError("save", *e, err)
+	}
+	event.Detail = map[string]any{"endpoint": e.ID, "kind": e.Kind}
+	return s.Audit(ctx, tx, event)
 }
 
 // auditedEndpoint returns what the audit log says about an endpoint, without its secrets.
@@ -722,27 +706,22 @@ func (s *Store) RotateSecret(ctx context.Context, id int64, secret crash.Secret,
 		return err
 	}
 	args := pgx.NamedArgs{"id": id, "secret": sealed, "until": s.Now().Add(RotationTime)}
-	return s.changeEndpoint(ctx, sqlRotateEndpoint, args, db.AuditEvent{Person: person, Action: "endpoint.rotate",
-		After: map[string]any{"secret": "changed"}}, nil)
+	return s.changeEndpoint(ctx, args, db.AuditEvent{Person: person, Action: "endpoint.rotate",
+		After: map[string]any{"secret": "changed"}}, sqlRotateEndpoint)
 }
 
-// EnableEndpoint switches an endpoint on. Deliveries that have been waiting are due at once, and their
-// schedule begins again. It returns NotFound if the endpoint is on or does not exist.
-func (s *Store) EnableEndpoint(ctx context.Context, id int64, person string) error {
-	args := pgx.NamedArgs{"id": id, "now": s.Now()}
-	event := db.AuditEvent{Person: person, Action: "endpoint.enable", Before: map[string]any{"on": false},
-		After: map[string]any{"on": true}}
-	return s.changeEndpoint(ctx, sqlEnableEndpoint, args, event, func(tx pgx.Tx) error {
-		return db.Exec(ctx, tx, args, sqlRestartDeliveries)
-	})
-}
-
-// DisableEndpoint switches an endpoint off. Its deliveries wait until it is on again; new events are
-// not delivered to it. It returns NotFound if the endpoint is off or does not exist.
-func (s *Store) DisableEndpoint(ctx context.Context, id int64, person string) error {
+// SwitchEndpoint switches an endpoint on or off. While it is off, its deliveries wait, and new events are not delivered
+// to it. Then they are due at once, and their schedule begins again. It returns NotFound if the endpoint does not exist
+// or needs no switching.
+func (s *Store) SwitchEndpoint(ctx context.Context, id int64, on bool, person string) error {
 	args := pgx.NamedArgs{"id": id, "now": s.Now(), "why": person + " switched it off."}
-	return s.changeEndpoint(ctx, sqlDisableEndpoint, args, db.AuditEvent{Person: person, Action: "endpoint.disable",
-		Before: map[string]any{"on": true}, After: map[string]any{"on": false}}, nil)
+	event := db.AuditEvent{Person: person, Action: "endpoint.disable", Before: map[string]any{"on": !on},
+		After: map[string]any{"on": on}}
+	if !on {
+		return s.changeEndpoint(ctx, args, event, sqlDisableEndpoint)
+	}
+	event.Action = "endpoint.enable"
+	return s.changeEndpoint(ctx, args, event, sqlEnableEndpoint, sqlRestartDeliveries)
 }
 
 // DeleteEndpoint deletes an endpoint and its deliveries. It returns NotFound if there is none.
@@ -784,21 +763,17 @@ func (s *Store) EndpointTested(ctx context.Context, e crash.Endpoint, o crash.De
 	})
 }
 
-// changeEndpoint runs a statement that returns the name of the changed endpoint, then the function if
-// there is one, and records who did it.
+// changeEndpoint runs a statement that returns the name of the changed endpoint, then others, and records who did it.
 func (s *Store) changeEndpoint(
-	ctx context.Context, sql string, args pgx.NamedArgs, event db.AuditEvent, then func(pgx.Tx) error,
+	ctx context.Context, args pgx.NamedArgs, event db.AuditEvent, sql string, others ...string,
 ) error {
 	return s.InTx(ctx, func(tx pgx.Tx) error {
 		err := tx.QueryRow(ctx, sql, args).Scan(&event.Subject)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return errNoEndpoint
-		}
-		if err == nil && then != nil {
-			err = then(tx)
+		if err == nil {
+			err = db.Exec(ctx, tx, args, others...)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", event.Action, err)
+			return db.WrapOr(err, errNoEndpoint, "%s", event.Action)
 		}
 		event.Detail = map[string]any{"endpoint": args["id"]}
 		return s.Audit(ctx, tx, event)
@@ -811,25 +786,17 @@ const (
 	sqlResumeNotifications = `delete from notification_stop`
 )
 
-// Stop stops all notifications: nothing leaves mishap until Resume. Requests and messages in progress
-// are finished. Events are still stored.
-func (s *Store) Stop(ctx context.Context, person string) error {
-	return s.switchNotifications(ctx, sqlStopNotifications, "notifications.stop", true, person)
-}
-
-// Resume ends a stop. What has been waiting is sent, within the limits.
-func (s *Store) Resume(ctx context.Context, person string) error {
-	return s.switchNotifications(ctx, sqlResumeNotifications, "notifications.resume", false, person)
-}
-
-func (s *Store) switchNotifications(ctx context.Context, sql, action string, stopped bool, person string) error {
+// SwitchNotifications stops all notifications: nothing leaves mishap until they are resumed. Requests and messages in
+// progress are finished, and events are still stored. What has been waiting is then sent, within the limits.
+func (s *Store) SwitchNotifications(ctx context.Context, stopped bool, person string) error {
+	sql, action := sqlResumeNotifications, "notifications.resume"
+	if stopped {
+		sql, action = sqlStopNotifications, "notifications.stop"
+	}
 	return s.InTx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, sql, pgx.NamedArgs{"now": s.Now(), "person": person})
-		if err != nil {
-			return fmt.Errorf("%s: %w", action, err)
-		}
-		if tag.RowsAffected() == 0 {
-			return nil // another person was faster
+		if err != nil || tag.RowsAffected() == 0 { // another person was faster
+			return db.Wrap(err, "%s", action)
 		}
 		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: action,
 			Before: map[string]any{"stopped": !stopped}, After: map[string]any{"stopped": stopped}})

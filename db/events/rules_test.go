@@ -453,7 +453,7 @@ func newOutlets(t *testing.T, w *world) *outlets {
 	if wrong := webhook.CheckSettings(&e, true); len(wrong) > 0 {
 		t.Fatalf("settings: %v", wrong)
 	}
-	id := dbtest.Must(events.New(w.store).AddEndpoint(t.Context(), e, "ada"))(t)
+	id := dbtest.Must(events.New(w.store).SaveEndpoint(t.Context(), e, "ada"))(t)
 	w.exec(t, `update rules set actions = jsonb_set(actions, '{endpoints}', to_jsonb(array[$1::bigint]))`, id)
 	w.exec(t, `insert into mail_settings (user_id, address, confirmed) select id, name || '@example.org', $1 from users`,
 		w.now())

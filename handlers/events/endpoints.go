@@ -18,20 +18,18 @@ import (
 	"mishap/views/layout"
 )
 
-// StopNotifications stops all notifications.
-func (s *Pages) StopNotifications(w http.ResponseWriter, r *http.Request) error {
-	if err := s.Events.Stop(r.Context(), web.CurrentUser(r).Name); err != nil {
-		return err
+// SwitchNotifications returns a handler that stops all notifications, or ends a stop.
+func (s *Pages) SwitchNotifications(stopped bool) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if err := s.Events.SwitchNotifications(r.Context(), stopped, web.CurrentUser(r).Name); err != nil {
+			return err
+		}
+		done := "Notifications are sent again."
+		if stopped {
+			done = "All notifications are stopped."
+		}
+		return s.web.Done(w, r, layout.PathRules, done)
 	}
-	return s.web.Done(w, r, layout.PathRules, "All notifications are stopped.")
-}
-
-// ResumeNotifications ends a stop.
-func (s *Pages) ResumeNotifications(w http.ResponseWriter, r *http.Request) error {
-	if err := s.Events.Resume(r.Context(), web.CurrentUser(r).Name); err != nil {
-		return err
-	}
-	return s.web.Done(w, r, layout.PathRules, "Notifications are sent again.")
 }
 
 // TestEndpoint sends a test to an endpoint and shows the answer.
@@ -47,8 +45,9 @@ func (s *Pages) TestEndpoint(w http.ResponseWriter, r *http.Request) error {
 	if stop.Holds() {
 		return crash.Errorf(crash.Conflict, "notifications_stopped", "%s", view.EndpointTestStopped)
 	}
-	person := web.CurrentUser(r).Name
+	person, began := web.CurrentUser(r).Name, time.Now()
 	reply := s.Sender.Test(r.Context(), e, person)
+	took := time.Since(began)
 	outcome := crash.DeliveryOutcome{Status: reply.Status, Answer: reply.Answer, Problem: reply.Problem}
 	if err := s.Events.EndpointTested(r.Context(), e, outcome, person); err != nil {
 		return err
@@ -56,9 +55,7 @@ func (s *Pages) TestEndpoint(w http.ResponseWriter, r *http.Request) error {
 	if e, err = s.Events.Endpoint(r.Context(), e.ID); err != nil {
 		return err
 	}
-	return s.sendEndpoint(w, r, http.StatusOK, view.EndpointPage{Endpoint: e, Test: &view.EndpointTest{
-		Status: reply.Status, Problem: reply.Problem, Answer: reply.Answer, Took: reply.Took,
-	}})
+	return s.sendEndpoint(w, r, http.StatusOK, view.EndpointPage{Endpoint: e, Test: &outcome, Took: took})
 }
 
 // RotateSecret makes a new secret and shows it once.
@@ -74,22 +71,18 @@ func (s *Pages) RotateSecret(w http.ResponseWriter, r *http.Request) error {
 	return s.sendEndpoint(w, r, http.StatusOK, view.EndpointPage{Endpoint: e, Secret: string(secret)})
 }
 
-// EnableEndpoint switches an endpoint on.
-func (s *Pages) EnableEndpoint(w http.ResponseWriter, r *http.Request) error {
-	if err := s.Events.EnableEndpoint(r.Context(), web.IDInPath(r), web.CurrentUser(r).Name); err != nil {
-		return err
+// SwitchEndpoint returns a handler that switches an endpoint on or off.
+func (s *Pages) SwitchEndpoint(on bool) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if err := s.Events.SwitchEndpoint(r.Context(), web.IDInPath(r), on, web.CurrentUser(r).Name); err != nil {
+			return err
+		}
+		done := "Switched off. Deliveries wait, and new events are not delivered to it."
+		if on {
+			done = "Switched on. Deliveries that have been waiting are sent now."
+		}
+		return s.web.Done(w, r, view.EndpointPath(web.IDInPath(r), ""), done)
 	}
-	return s.web.Done(w, r, view.EndpointPath(web.IDInPath(r), ""),
-		"Switched on. Deliveries that have been waiting are sent now.")
-}
-
-// DisableEndpoint switches an endpoint off.
-func (s *Pages) DisableEndpoint(w http.ResponseWriter, r *http.Request) error {
-	if err := s.Events.DisableEndpoint(r.Context(), web.IDInPath(r), web.CurrentUser(r).Name); err != nil {
-		return err
-	}
-	return s.web.Done(w, r, view.EndpointPath(web.IDInPath(r), ""),
-		"Switched off. Deliveries wait, and new events are not delivered to it.")
 }
 
 // DeleteEndpoint deletes an endpoint with its deliveries.
@@ -128,7 +121,7 @@ func (s *Pages) sendNew(w http.ResponseWriter, r *http.Request, status int, page
 	if page.Form.Owners, err = s.owners(r); err != nil {
 		return err
 	}
-	page.Shell = s.web.Shell(r, view.EndpointTitle(view.EndpointWord(page.Endpoint.Kind)))
+	page.Shell = s.web.Shell(r, view.EndpointTitle(page.Endpoint.Kind))
 	return s.web.Page(w, r, status, view.NewEndpoint(page))
 }
 
@@ -146,20 +139,9 @@ func (s *Pages) AddEndpoint(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	e, form, err := s.readSettings(r, crash.Endpoint{Kind: kind})
+	e, form, err := s.saveSettings(r, crash.Endpoint{Kind: kind})
 	if err != nil {
 		return err
-	}
-	if kind == crash.EndpointWebhook {
-		e.Secret = webhook.NewSecret()
-	}
-	if len(form.Wrong) == 0 {
-		e.ID, err = s.Events.AddEndpoint(r.Context(), e, web.CurrentUser(r).Name)
-		if crash.KindOf(err) == crash.Conflict {
-			form.Wrong["name"] = web.AnswerTo(r, err).Message
-		} else if err != nil {
-			return err
-		}
 	}
 	if len(form.Wrong) > 0 {
 		return s.sendNew(w, r, http.StatusUnprocessableEntity, view.EndpointPage{Endpoint: crash.Endpoint{Kind: kind},
@@ -181,17 +163,9 @@ func (s *Pages) SaveEndpoint(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	e, form, err := s.readSettings(r, present)
+	e, form, err := s.saveSettings(r, present)
 	if err != nil {
 		return err
-	}
-	if len(form.Wrong) == 0 {
-		err = s.Events.SaveEndpoint(r.Context(), e, web.CurrentUser(r).Name)
-		if crash.KindOf(err) == crash.Conflict {
-			form.Wrong["name"] = web.AnswerTo(r, err).Message
-		} else if err != nil {
-			return err
-		}
 	}
 	if len(form.Wrong) > 0 {
 		return s.sendEndpoint(w, r, http.StatusUnprocessableEntity, view.EndpointPage{Endpoint: present, Form: form})
@@ -199,7 +173,8 @@ func (s *Pages) SaveEndpoint(w http.ResponseWriter, r *http.Request) error {
 	return s.web.Done(w, r, view.EndpointPath(e.ID, ""), "Settings saved.")
 }
 
-func (s *Pages) readSettings(r *http.Request, e crash.Endpoint) (crash.Endpoint, view.EndpointForm, error) {
+// saveSettings stores an endpoint with the settings in a form, unless the form says what is wrong with them.
+func (s *Pages) saveSettings(r *http.Request, e crash.Endpoint) (crash.Endpoint, view.EndpointForm, error) {
 	field := func(name string) string { return strings.TrimSpace(r.PostFormValue(name)) }
 	owner, _ := strconv.ParseInt(field("owner"), 10, 64) // 0: all administrators
 	form := view.EndpointForm{Name: field("name"), Address: field("address"), Channel: field("channel"),
@@ -218,7 +193,17 @@ func (s *Pages) readSettings(r *http.Request, e crash.Endpoint) (crash.Endpoint,
 	if owner != 0 && !slices.ContainsFunc(owners, func(u crash.User) bool { return u.ID == owner }) {
 		form.Wrong["owner"] = "Choose an administrator."
 	}
-	return e, form, nil
+	if len(form.Wrong) > 0 {
+		return e, form, nil
+	}
+	if e.ID == 0 && e.Kind == crash.EndpointWebhook {
+		e.Secret = webhook.NewSecret()
+	}
+	e.ID, err = s.Events.SaveEndpoint(r.Context(), e, web.CurrentUser(r).Name)
+	if crash.KindOf(err) == crash.Conflict {
+		form.Wrong["name"], err = web.AnswerTo(r, err).Message, nil
+	}
+	return e, form, err
 }
 
 // deliveriesSize is the number of deliveries on a page.

@@ -87,25 +87,11 @@ type Reply struct {
 	Answer     string // its beginning, as text
 	Problem    string // why the request failed, as a sentence; empty: it succeeded
 	RetryAfter time.Duration
-	Took       time.Duration
 }
 
 // Send sends a message to an endpoint once. id and payload are those of the delivery, and resent is
 // how often a person has sent it again.
 func (c *Client) Send(ctx context.Context, to crash.Endpoint, id crash.DeliveryID, resent int, payload string) Reply {
-	began := time.Now()
-	reply := c.send(ctx, to, id, resent, payload)
-	reply.Took = time.Since(began)
-	return reply
-}
-
-// Test sends a test to an endpoint once.
-func (c *Client) Test(ctx context.Context, to crash.Endpoint, person string) Reply {
-	id := crash.DeliveryID("test-" + strings.ToLower(rand.Text()))
-	return c.Send(ctx, to, id, 0, c.testPayload(to, person))
-}
-
-func (c *Client) send(ctx context.Context, to crash.Endpoint, id crash.DeliveryID, resent int, payload string) Reply {
 	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
 	req, err := c.request(ctx, to, id, resent, payload)
@@ -133,6 +119,12 @@ func (c *Client) send(ctx context.Context, to crash.Endpoint, id crash.DeliveryI
 	}
 	reply.RetryAfter = c.retryAfter(res.Header.Get("Retry-After"), answer)
 	return reply
+}
+
+// Test sends a test to an endpoint once.
+func (c *Client) Test(ctx context.Context, to crash.Endpoint, person string) Reply {
+	id := crash.DeliveryID("test-" + strings.ToLower(rand.Text()))
+	return c.Send(ctx, to, id, 0, c.testPayload(to, person))
 }
 
 // sendProblem returns a sentence about why there was no answer. It does not contain the address, which

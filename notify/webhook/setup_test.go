@@ -159,7 +159,7 @@ func (f *fixture) add(e crash.Endpoint) crash.Endpoint {
 		f.t.Fatalf("settings: %v", wrong)
 	}
 	var err error
-	if e.ID, err = f.store.AddEndpoint(f.t.Context(), e, "ada"); err != nil {
+	if e.ID, err = f.store.SaveEndpoint(f.t.Context(), e, "ada"); err != nil {
 		f.t.Fatal(err)
 	}
 	return e

@@ -142,7 +142,7 @@ func TestSchedule(t *testing.T) {
 
 	// A person switches it on and sends the delivery again, with the same id.
 	r.answers(nil)
-	checktest.NoError(t, f.store.EnableEndpoint(t.Context(), to.ID, "ada"))
+	checktest.NoError(t, f.store.SwitchEndpoint(t.Context(), to.ID, true, "ada"))
 	f.sends(r, 0)
 	checktest.NoError(t, f.store.SendAgain(t.Context(), to.ID, d.ID, "ada"))
 	f.round()
@@ -196,7 +196,7 @@ func TestGone(t *testing.T) {
 	}
 	checkTold(t, f, admins...)
 	r.answers(nil)
-	checktest.NoError(t, f.store.EnableEndpoint(t.Context(), to.ID, "ada"))
+	checktest.NoError(t, f.store.SwitchEndpoint(t.Context(), to.ID, true, "ada"))
 	f.sends(r, 1)
 }
 
@@ -303,7 +303,7 @@ func TestStop(t *testing.T) {
 	f, r := newFixture(t), newReceiver(t)
 	to := f.hook(r)
 	for range 2 { // a second stop changes nothing
-		checktest.NoError(t, f.store.Stop(t.Context(), "grace"))
+		checktest.NoError(t, f.store.SwitchNotifications(t.Context(), true, "grace"))
 	}
 	if stop, err := f.store.StopState(t.Context()); err != nil || stop.Person != "grace" ||
 		!stop.Stopped.Equal(f.clock.Now()) {
@@ -311,7 +311,7 @@ func TestStop(t *testing.T) {
 	}
 	f.publish(2, to)
 	f.sends(r, 0)
-	checktest.NoError(t, f.store.Resume(t.Context(), "ada"))
+	checktest.NoError(t, f.store.SwitchNotifications(t.Context(), false, "ada"))
 	f.sends(r, 2)
 	if stop, err := f.store.StopState(t.Context()); err != nil || !stop.Stopped.IsZero() {
 		t.Errorf("got %+v, %v, want no stop", stop, err)
@@ -389,7 +389,7 @@ func TestOldDeliveries(t *testing.T) {
 	to := f.hook(r)
 	f.publish(2, to)
 	f.round()
-	checktest.NoError(t, f.store.DisableEndpoint(t.Context(), to.ID, "ada"))
+	checktest.NoError(t, f.store.SwitchEndpoint(t.Context(), to.ID, false, "ada"))
 	off := f.hook(r)
 	f.publish(1, off)
 	f.clock.add(29 * 24 * time.Hour)

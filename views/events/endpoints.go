@@ -37,7 +37,8 @@ type EndpointPage struct {
 	Endpoint crash.Endpoint // ID 0: a new one
 	Form     EndpointForm
 	Secret   string // a new secret, which is shown only once
-	Test     *EndpointTest
+	Test     *crash.DeliveryOutcome // of the test button
+	Took     time.Duration          // of the test
 
 	States     map[crash.DeliveryState]int64
 	State      crash.DeliveryState // of the deliveries shown; empty: all
@@ -56,13 +57,6 @@ type EndpointForm struct {
 	Wrong                          map[string]string // by field
 }
 
-// EndpointTest is the result of the test button.
-type EndpointTest struct {
-	Status          int
-	Problem, Answer string
-	Took            time.Duration
-}
-
 // DeliveryPage holds the page of one delivery.
 type DeliveryPage struct {
 	Shell    layout.Shell
@@ -72,34 +66,16 @@ type DeliveryPage struct {
 	Attempts []crash.DeliveryAttempt // newest first
 }
 
-// endpointKinds lists the kinds of endpoints with their names and help.
-var endpointKinds = []struct {
-	kind       crash.EndpointKind
-	word, help string
-}{
-	{crash.EndpointWebhook, "Webhook", "A program of your own gets each event as JSON, signed as Standard Webhooks " +
+// endpointKinds has the names and help of the kinds of endpoints.
+var endpointKinds = map[crash.EndpointKind]struct{ word, help string }{
+	crash.EndpointWebhook: {"Webhook", "A program of your own gets each event as JSON, signed as Standard Webhooks " +
 		"describes. mishap shows the secret once, after you have added the endpoint."},
-	{crash.EndpointSlack, "Slack", "In Slack, create an app with “Incoming Webhooks” and add a webhook to a " +
+	crash.EndpointSlack: {"Slack", "In Slack, create an app with “Incoming Webhooks” and add a webhook to a " +
 		"channel. Its address is a secret."},
-	{crash.EndpointMattermost, "Mattermost", "In Mattermost, open Integrations, Incoming Webhooks, and add one. Its " +
+	crash.EndpointMattermost: {"Mattermost", "In Mattermost, open Integrations, Incoming Webhooks, and add one. Its " +
 		"address is a secret."},
-	{crash.EndpointMatrix, "Matrix", "Create an account for mishap on a homeserver and invite it to an unencrypted " +
+	crash.EndpointMatrix: {"Matrix", "Create an account for mishap on a homeserver and invite it to an unencrypted " +
 		"room. mishap needs an access token of that account, and does not join the room automatically."},
-}
-
-// EndpointWord returns the name of a kind of endpoint.
-func EndpointWord(kind crash.EndpointKind) string {
-	word, _ := endpointKind(kind)
-	return word
-}
-
-func endpointKind(kind crash.EndpointKind) (word, help string) {
-	for _, k := range endpointKinds {
-		if k.kind == kind {
-			return k.word, k.help
-		}
-	}
-	return string(kind), ""
 }
 
 func endpointState(e crash.Endpoint) (word, look string) {
@@ -112,25 +88,15 @@ func endpointState(e crash.Endpoint) (word, look string) {
 	return "on", "state-done"
 }
 
-// deliveryStates lists the states of deliveries with their labels and styles.
-var deliveryStates = []struct {
-	state             crash.DeliveryState
-	word, look, means string
-}{
-	{crash.DeliveryWaiting, "waiting", "state-wait", "it has not been accepted yet"},
-	{crash.DeliveryDelivered, "delivered", "state-done", "the endpoint accepted it"},
-	{crash.DeliveryFailed, "failed", "state-error", "the endpoint refused it for good, or all attempts failed"},
-	{crash.DeliverySummarised, "summarised", "", "the limit held it back, and a summary mentions it"},
-}
-
-func (p EndpointPage) help() string {
-	_, help := endpointKind(p.Endpoint.Kind)
-	return help
+// deliveryStates has the labels, styles and explanations of the states of deliveries.
+var deliveryStates = map[crash.DeliveryState]struct{ word, look, means string }{
+	crash.DeliveryWaiting:    {"waiting", "state-wait", "it has not been accepted yet"},
+	crash.DeliveryDelivered:  {"delivered", "state-done", "the endpoint accepted it"},
+	crash.DeliveryFailed:     {"failed", "state-error", "the endpoint refused it for good, or all attempts failed"},
+	crash.DeliverySummarised: {"summarised", "", "the limit held it back, and a summary mentions it"},
 }
 
 func (p EndpointPage) isNew() bool { return p.Endpoint.ID == 0 }
-
-func (p EndpointPage) stopped() bool { return p.Stop.Holds() }
 
 func (p EndpointPage) action(name string) layout.PostFormArgs {
 	return p.Shell.Form("endpoint-"+name, EndpointPath(p.Endpoint.ID, "/"+name))
@@ -195,28 +161,12 @@ func (p EndpointPage) addressLabel() string {
 	return "Address"
 }
 
-func (p EndpointPage) addressHint() string {
+// secretHint returns the hint at a field whose value is never shown.
+func (p EndpointPage) secretHint(ofNew string) string {
 	if p.isNew() {
-		return "Stored encrypted; pages show only the host. Private networks need webhook_allow_networks."
+		return ofNew
 	}
 	return "Leave this empty to keep the current one."
-}
-
-func (p EndpointPage) tokenHint() string {
-	if p.isNew() {
-		return "Stored encrypted, and never shown."
-	}
-	return "Leave this empty to keep the current one."
-}
-
-// deliveryLook returns the label, style and explanation of the state of a delivery.
-func deliveryLook(state crash.DeliveryState) (word, look, means string) {
-	for _, s := range deliveryStates {
-		if s.state == state {
-			return s.word, s.look, s.means
-		}
-	}
-	return string(state), "", ""
 }
 
 func attemptOutcome(a crash.DeliveryAttempt) string {

@@ -578,8 +578,8 @@ func endpoint() eventsview.EndpointPage {
 	e.PerMinute, e.FailureAnswer, e.PreviousUntil = 60, "upstream <b>unavailable</b>\nid 4711", now.Add(time.Hour)
 	page := eventsview.EndpointPage{Shell: shell(e.Name, admin), Endpoint: e, First: true, Next: "/?after=1",
 		Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr",
-		Test: &eventsview.EndpointTest{Status: 503, Problem: "It answered 503 Service Unavailable.", Answer: "no",
-			Took: time.Second},
+		Test: &crash.DeliveryOutcome{Status: 503, Problem: "It answered 503 Service Unavailable.", Answer: "no"},
+		Took: time.Second,
 		Form: eventsview.EndpointForm{Name: e.Name, PerMinute: "0", Owners: []crash.User{admin},
 			Wrong: map[string]string{"per_minute": "Enter a number from 1 to 600."}},
 		States: map[crash.DeliveryState]int64{crash.DeliveryWaiting: 41_300, crash.DeliveryDelivered: 12}}
