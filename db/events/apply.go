@@ -226,23 +226,9 @@ func (r *round) applyStorm(ctx context.Context, s stormEdge) error {
 
 // unseen returns the edges that are not stored yet.
 func (r *round) unseen(ctx context.Context) ([]rules.Edge, error) {
-	if len(r.edges) == 0 {
-		return nil, nil
-	}
-	ruleIDs, heads, keys := make([]int64, len(r.edges)), make([][]byte, len(r.edges)), make([]string, len(r.edges))
-	for i, e := range r.edges {
-		ruleIDs[i], keys[i], heads[i] = e.Rule.ID, e.Key, []byte{}
-		if e.Event.Bucket != nil {
-			heads[i] = e.Event.Bucket[:]
-		}
-	}
-	seen := make([]bool, len(r.edges))
-	var place int
-	if err := db.Each(ctx, r.store.Pool, sqlSeenEdges, pgx.NamedArgs{"rules": ruleIDs, "buckets": heads, "keys": keys},
-		[]any{&place}, func() {
-			seen[place-1] = true
-		}); err != nil {
-		return nil, fmt.Errorf("edges that are stored: %w", db.Classify(err))
+	seen, err := r.seen(ctx, r.edges)
+	if err != nil {
+		return nil, err
 	}
 	var edges []rules.Edge
 	for i, e := range r.edges {
@@ -251,6 +237,25 @@ func (r *round) unseen(ctx context.Context) ([]rules.Edge, error) {
 		}
 	}
 	return edges, nil
+}
+
+// seen reports which of the edges are stored.
+func (r *round) seen(ctx context.Context, edges []rules.Edge) ([]bool, error) {
+	if len(edges) == 0 {
+		return nil, nil
+	}
+	ruleIDs, heads, keys := make([]int64, len(edges)), make([][]byte, len(edges)), make([]string, len(edges))
+	for i, e := range edges {
+		ruleIDs[i], keys[i], heads[i] = e.Rule.ID, e.Key, []byte{}
+		if e.Event.Bucket != nil {
+			heads[i] = e.Event.Bucket[:]
+		}
+	}
+	seen := make([]bool, len(edges))
+	var place int
+	err := db.Each(ctx, r.store.Pool, sqlSeenEdges, pgx.NamedArgs{"rules": ruleIDs, "buckets": heads, "keys": keys},
+		[]any{&place}, func() { seen[place-1] = true })
+	return seen, db.Wrap(err, "edges that are stored")
 }
 
 // act does what a rule says, in the transaction that stores the edge. failed says which actions
@@ -337,12 +342,6 @@ func (r *round) saveFailures(ctx context.Context, failures map[int64]error) erro
 	}
 	_, err := r.store.Pool.Exec(ctx, sqlEndFailure, pgx.NamedArgs{"ids": fine})
 	return db.Wrap(err, "end failures of rules")
-}
-
-// addHeld works like add, for a condition that may hold for some time.
-func (r *round) addHeld(rule *rules.Rule, key string, e crash.Event, held time.Time) {
-	r.add(rule, key, e)
-	r.edges[len(r.edges)-1].Held = held
 }
 
 const (
@@ -662,9 +661,8 @@ type Evaluator struct {
 	store *Store
 	o     EvaluatorOptions
 
-	mu     sync.Mutex       // held during a round
-	done   string           // what the last round has evaluated, see fingerprint
-	warned map[int64]string // failures that were logged, by rule
+	mu   sync.Mutex // held during a round
+	done string     // what the last round has evaluated, see fingerprint
 }
 
 // NewEvaluator returns an Evaluator. A background task calls Round.
@@ -672,7 +670,7 @@ func NewEvaluator(s *Store, o EvaluatorOptions) *Evaluator {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Evaluator{store: s, o: o, warned: map[int64]string{}}
+	return &Evaluator{store: s, o: o}
 }
 
 // progress says which changes have been evaluated.

@@ -120,23 +120,30 @@ func (r *round) findRegressed(ctx context.Context) error {
 	if _, some := r.begin(crash.EventRegressed); !some {
 		return nil
 	}
-	regressions, err := r.unseenRegressions(ctx)
+	var edges []rules.Edge
+	var of []*regression // of each edge
+	for _, g := range r.regressions() {
+		for _, rule := range r.of(crash.EventRegressed, g.problem.Package, g.problem.Source) {
+			edges = append(edges, rules.Edge{Rule: rule, Key: g.key, Event: crash.Event{Bucket: &g.problem.ID}})
+			of = append(of, g)
+		}
+	}
+	seen, err := r.seen(ctx, edges)
 	if err != nil {
 		return err
 	}
-	for _, g := range regressions {
-		for _, rule := range r.of(crash.EventRegressed, g.problem.Package, g.problem.Source) {
-			if g.seenBy[rule.ID] {
-				continue
-			}
-			if err := r.countMachines(ctx, g); err != nil {
-				return err
-			}
-			if g.machines >= rule.Machines {
-				e := r.event(crash.EventRegressed, g.problem, g.Occurrence, g.machines)
-				e.Text = rules.RegressedText(e, g.marked)
-				r.add(rule, g.key, e)
-			}
+	for i, edge := range edges {
+		if seen[i] {
+			continue
+		}
+		g := of[i]
+		if err := r.countMachines(ctx, g); err != nil {
+			return err
+		}
+		if g.machines >= edge.Rule.Machines {
+			e := r.event(crash.EventRegressed, g.problem, g.Occurrence, g.machines)
+			e.Text = rules.RegressedText(e, g.marked)
+			r.add(edge.Rule, g.key, e)
 		}
 	}
 	return nil
@@ -159,13 +166,8 @@ type regression struct {
 	marked   bool // a person has marked that version or an earlier one as fixed
 	problem  *index.Problem
 	key      string
-	machines int64          // -1: not read yet
-	seenBy   map[int64]bool // rules that have seen it
+	machines int64 // -1: not read yet
 }
-
-const sqlSeenKeys = `
-	select m.head, e.rule_id, e.version from buckets as m join rule_edges as e on e.bucket_id = m.id
-	where m.head = any(@heads) and starts_with(e.version, @kind)`
 
 // regressions returns all versions in which fixed problems were seen again: after the fix that the tracker
 // knows, or after a person has marked them as fixed.
@@ -173,8 +175,7 @@ func (r *round) regressions() []*regression {
 	var all []*regression
 	add := func(p *index.Problem, o crash.Occurrence, key string, marked bool) {
 		if !slices.ContainsFunc(all, func(g *regression) bool { return g.problem == p && g.Occurrence == o }) {
-			all = append(all, &regression{Occurrence: o, marked: marked, problem: p, key: key, machines: -1,
-				seenBy: map[int64]bool{}})
+			all = append(all, &regression{Occurrence: o, marked: marked, problem: p, key: key, machines: -1})
 		}
 	}
 	for _, p := range r.ix.Select(func(p *index.Problem) bool {
@@ -196,33 +197,6 @@ func (r *round) regressions() []*regression {
 		}
 	}
 	return all
-}
-
-// unseenRegressions returns the regressions, each with the rules that have seen it.
-func (r *round) unseenRegressions(ctx context.Context) ([]*regression, error) {
-	all := r.regressions()
-	if len(all) == 0 {
-		return nil, nil
-	}
-	type edge struct {
-		problem crash.BucketID
-		key     string
-	}
-	at := map[edge]*regression{}
-	heads := make([][]byte, len(all))
-	for i, g := range all {
-		at[edge{g.problem.ID, g.key}], heads[i] = g, g.problem.ID[:]
-	}
-	var id crash.BucketID
-	var rule int64
-	var key string
-	err := db.Each(ctx, r.store.Pool, sqlSeenKeys, pgx.NamedArgs{"heads": heads, "kind": string(crash.EventRegressed)},
-		[]any{&id, &rule, &key}, func() {
-			if g := at[edge{id, key}]; g != nil {
-				g.seenBy[rule] = true
-			}
-		})
-	return all, db.Wrap(err, "regressions that rules have seen")
 }
 
 // findProposed finds problems that only proposed versions of a release have.
@@ -442,7 +416,8 @@ func (r *round) findRising(ctx context.Context) error {
 			}
 			e := r.event(crash.EventRising, p, p.Public().Last(), n)
 			e.Text = rules.RisingText(e, today, rising[p.ID].Week, rising[p.ID].Before)
-			r.addHeld(rule, rules.Key(crash.EventRising, today.Format(time.DateOnly)), e, today)
+			r.add(rule, rules.Key(crash.EventRising, today.Format(time.DateOnly)), e)
+			r.edges[len(r.edges)-1].Held = today
 		}
 	}
 	return nil

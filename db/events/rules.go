@@ -57,25 +57,21 @@ func scanNotice(row pgx.CollectableRow) (n crash.Notice, err error) {
 	return n, err
 }
 
-// InboxFacets holds the values by which an inbox can be filtered.
-type InboxFacets struct {
-	Kinds    map[crash.EventKind]int64
-	Packages map[string]int64
-}
-
-// InboxFacets returns the kinds and packages of a person's notices.
-func (s *Store) InboxFacets(ctx context.Context, user int64) (InboxFacets, error) {
-	f := InboxFacets{Kinds: map[crash.EventKind]int64{}, Packages: map[string]int64{}}
+// InboxFacets returns how many notices a person has of each kind and about each package.
+func (s *Store) InboxFacets(ctx context.Context, user int64) (
+	kinds map[crash.EventKind]int64, packages map[string]int64, err error,
+) {
+	kinds, packages = map[crash.EventKind]int64{}, map[string]int64{}
 	var kind crash.EventKind
 	var pkg string
 	var n int64
-	err := db.Each(ctx, s.Pool, sqlInboxFacets, pgx.NamedArgs{"user": user}, []any{&kind, &pkg, &n}, func() {
-		f.Kinds[kind] += n
+	err = db.Each(ctx, s.Pool, sqlInboxFacets, pgx.NamedArgs{"user": user}, []any{&kind, &pkg, &n}, func() {
+		kinds[kind] += n
 		if pkg != "" {
-			f.Packages[pkg] += n
+			packages[pkg] += n
 		}
 	})
-	return f, db.Wrap(err, "inbox")
+	return kinds, packages, db.Wrap(err, "inbox")
 }
 
 // Unread returns how many notices a person has not read, at most MaxUnread.
@@ -433,8 +429,7 @@ func (s *Store) Activity(ctx context.Context) (map[int64]rules.Activity, error) 
 }
 
 const (
-	sqlRuleEndpoints = `select id, name from endpoints where disabled is null order by lower(name), id`
-	sqlAccountIDs    = `select id, name from users where lower(name) = any(@names) and id in (` + db.Readers + `)`
+	sqlAccountIDs = `select id, name from users where lower(name) = any(@names) and id in (` + db.Readers + `)`
 	// sqlStrangers selects the people whom a rule names and who may not read reports.
 	sqlStrangers = `
 		select coalesce(u.name, 'number ' || w.id) from unnest(@users::bigint[]) as w (id) left join users as u on u.id = w.id
@@ -444,12 +439,6 @@ const (
 			select from users where lower(name) = lower(@assign) and id in (` + db.Readers + `))
 		order by 1`
 )
-
-// RuleEndpoints returns the programs that rules can notify, by name.
-func (s *Store) RuleEndpoints(ctx context.Context) ([]rules.Endpoint, error) {
-	all, err := db.List(ctx, s.Pool, sqlRuleEndpoints, nil, pgx.RowToStructByPos[rules.Endpoint])
-	return all, db.Wrap(err, "endpoints")
-}
 
 // AccountIDs returns the ids of accounts that may read reports by name, whatever the case, and the names
 // without such an account.
@@ -481,20 +470,6 @@ var errNoCandidate = crash.Errorf(crash.NotFound, "no_such_candidate",
 	"This candidate does not exist, or somebody else has decided about it. Reload the page.")
 
 const (
-	// sqlPropose does nothing if the problem has a bug, or a filing that may lead to one, or is a
-	// candidate already, even a declined one.
-	sqlPropose = `
-		insert into candidates (bucket_id, rule_id, automatic, state, why, machines, created)
-		select @head, @rule, @automatic, @state, @why, @machines, @now
-		where not exists (
-				select from buckets as m join bucket_bugs as l on l.bucket_id = m.id where m.head = @head
-			) and not exists (
-				select from buckets as m join filings as f on f.bucket_id = m.id
-				where m.head = @head and f.state not in ('refused', 'abandoned')
-			) and not exists (
-				select from buckets as m join candidates as c on c.bucket_id = m.id where m.head = @head
-			)
-		on conflict do nothing`
 	candidateColumns = `c.id, m.head, r.name, c.rule_id, c.state, c.why, c.machines, c.created, c.decided_by, c.decided,
 		c.reason, c.failure`
 	candidateTables = `candidates as c join buckets as m on m.id = c.bucket_id join rules as r on r.id = c.rule_id`
@@ -505,6 +480,14 @@ const (
 			select from buckets as o join filings as f on f.bucket_id = o.id
 			where o.head = m.head and f.state not in ('refused', 'abandoned')
 		)`
+	// sqlPropose does nothing if the problem has or gets a bug, or is a candidate already, even a declined one.
+	sqlPropose = `
+		insert into candidates (bucket_id, rule_id, automatic, state, why, machines, created)
+		select m.head, @rule, @automatic, @state, @why, @machines, @now from (select @head::bytea as head) as m
+		where ` + withoutBug + ` and not exists (
+				select from buckets as o join candidates as c on c.bucket_id = o.id where o.head = m.head
+			)
+		on conflict do nothing`
 	// sqlCandidates lists a problem that was merged from several candidates once.
 	sqlCandidates = `
 		select * from (

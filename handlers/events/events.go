@@ -91,11 +91,9 @@ func (s *Pages) ShowInbox(w http.ResponseWriter, r *http.Request) error {
 	if p.More = len(p.Notices) > inboxSize; p.More {
 		p.Notices = p.Notices[:inboxSize]
 	}
-	facets, err := s.Events.InboxFacets(r.Context(), user.ID)
-	if err != nil {
+	if p.Kinds, p.Packages, err = s.Events.InboxFacets(r.Context(), user.ID); err != nil {
 		return err
 	}
-	p.Kinds, p.Packages = facets.Kinds, facets.Packages
 	p.Shell = s.web.Shell(r, "Inbox")
 	filter.Before = 0
 	_, query, _ := strings.Cut(view.InboxURL(filter), "?")

@@ -53,14 +53,9 @@ func (s *Pages) sendRules(w http.ResponseWriter, r *http.Request, status int, ma
 	}
 	page.Shell, page.Checks = s.web.Shell(r, "Rules and notifications"), s.Checks(ctx)
 	for _, rule := range all {
-		page.Rules = append(page.Rules, s.row(page.Shell, rule, activity))
+		page.Rules = append(page.Rules, view.RuleRow{Rule: rule, Activity: activity[rule.ID], Shell: page.Shell})
 	}
 	return s.web.Page(w, r, status, view.Rules(page))
-}
-
-func (s *Pages) row(shell layout.Shell, rule rules.Rule, activity map[int64]rules.Activity) view.RuleRow {
-	return view.RuleRow{Rule: rule, Activity: activity[rule.ID], FilingOn: shell.FilingOn, CSRFToken: shell.CSRFToken,
-		Now: shell.Now}
 }
 
 // ruleInPath returns the rule whose id is in the path. It returns NotFound for deleted rules,
@@ -93,7 +88,8 @@ func (s *Pages) SwitchRule(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.web.Part(w, r, view.RuleItem(s.row(s.web.BareShell(r, "Rules"), rule, activity)))
+	return s.web.Part(w, r, view.RuleItem(view.RuleRow{Rule: rule, Activity: activity[rule.ID],
+		Shell: s.web.BareShell(r, "Rules")}))
 }
 
 // DeleteRule returns a handler that deletes a rule, whose message has a form that undoes that, or one that restores it.
@@ -144,10 +140,11 @@ func (s *Pages) showRule(w http.ResponseWriter, r *http.Request, rule rules.Rule
 }
 
 func (s *Pages) rulePage(r *http.Request, rule rules.Rule) (page view.RulePage, err error) {
-	page = view.RulePage{ID: rule.ID, Failure: rule.Failure, FilingOn: s.web.Config.AllowBugFiling}
-	if page.Endpoints, err = s.Events.RuleEndpoints(r.Context()); err != nil {
+	page = view.RulePage{ID: rule.ID, Failure: rule.Failure}
+	if page.Endpoints, err = s.Events.Endpoints(r.Context()); err != nil {
 		return page, err
 	}
+	page.Endpoints = slices.DeleteFunc(page.Endpoints, func(e crash.Endpoint) bool { return !e.Disabled.IsZero() })
 	names, err := s.Events.AccountNames(r.Context())
 	if err != nil {
 		return page, err
@@ -194,7 +191,7 @@ func (s *Pages) saveRule(w http.ResponseWriter, r *http.Request, old rules.Rule)
 	title := page.Values.Get("saved_name")
 	page.Values = r.PostForm
 	page.Values.Set("saved_name", title)
-	rule, wrong, err := s.readRule(r, old)
+	rule, wrong, err := s.readRule(r, old, page.Endpoints)
 	if err != nil {
 		return err
 	}
@@ -280,7 +277,9 @@ func formOf(rule rules.Rule, accounts map[int64]string) url.Values {
 	return v
 }
 
-func (s *Pages) readRule(r *http.Request, old rules.Rule) (rules.Rule, rules.Problems, error) {
+func (s *Pages) readRule(r *http.Request, old rules.Rule, endpoints []crash.Endpoint) (
+	rules.Rule, rules.Problems, error,
+) {
 	form := r.PostForm
 	on := func(field string) bool { return form.Get(field) == "1" }
 	rule := old
@@ -307,11 +306,7 @@ func (s *Pages) readRule(r *http.Request, old rules.Rule) (rules.Rule, rules.Pro
 			a.Mute.Days = int(number(days))
 		}
 	}
-	known, err := s.Events.RuleEndpoints(r.Context())
-	if err != nil {
-		return rule, nil, err
-	}
-	for _, e := range known {
+	for _, e := range endpoints {
 		if slices.Contains(form["endpoint"], strconv.FormatInt(e.ID, 10)) {
 			a.Endpoints = append(a.Endpoints, e.ID)
 		}
@@ -406,7 +401,7 @@ func (s *Pages) ListCandidates(w http.ResponseWriter, r *http.Request) error {
 
 // candidate returns a candidate with its problem and, while it waits, the title of the draft.
 func (s *Pages) candidate(ctx context.Context, shell layout.Shell, c rules.Candidate) (view.CandidateRow, error) {
-	row := view.CandidateRow{Candidate: c, FilingOn: shell.FilingOn, CSRFToken: shell.CSRFToken, Now: shell.Now}
+	row := view.CandidateRow{Candidate: c, Shell: shell}
 	var err error
 	if row.Bucket, err = s.Store.Bucket(ctx, c.Problem); err != nil {
 		return row, err

@@ -62,12 +62,6 @@ type Rule struct {
 	Deleted  bool
 }
 
-// Endpoint is another program that rules can notify.
-type Endpoint struct {
-	ID   int64
-	Name string
-}
-
 // Actions say what mishap does. Several are possible.
 type Actions struct {
 	Followers      bool    `json:"followers,omitempty"`      // notify people who follow the package
@@ -167,8 +161,7 @@ func (r Rule) Check() Problems {
 		wrong["when"] = "Choose what must happen."
 	}
 	r.checkScope(wrong)
-	switch {
-	case r.Machines < 1 || r.Machines > MaxMachines:
+	if r.Machines < 1 || r.Machines > MaxMachines {
 		wrong["machines"] = "The number of machines is between 1 and 1,000,000."
 	}
 	if r.When == crash.EventQuiet && (r.Weeks < 1 || r.Weeks > MaxWeeks) {
@@ -192,8 +185,7 @@ func (r Rule) checkScope(wrong Problems) {
 		wrong["names"] = "A rule can have at most 50 names. Use a pattern such as linux-*, or several rules."
 	}
 	for _, name := range r.Scope.Names {
-		bad := func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }
-		if !utf8.ValidString(name) || utf8.RuneCountInString(name) > maxText || strings.ContainsFunc(name, bad) {
+		if !isWord(name) {
 			wrong["names"] = "Names have at most 100 characters; separate them by spaces."
 		} else if _, err := path.Match(name, ""); err != nil {
 			wrong["names"] = "“" + name + "” is not a valid pattern. Use * for any characters, such as linux-*."
@@ -232,11 +224,16 @@ func (r Rule) checkActions(wrong Problems) {
 		wrong["mute"] = "Muted problems are not filed: choose one of the two."
 	}
 	for field, value := range map[string]string{"assign": a.Assign, "tag": a.Tag} {
-		bad := func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }
-		if !utf8.ValidString(value) || utf8.RuneCountInString(value) > maxText || strings.ContainsFunc(value, bad) {
+		if !isWord(value) {
 			wrong[field] = "A name has at most 100 characters and no spaces."
 		}
 	}
+}
+
+// isWord reports whether a text is a name without spaces that can be stored, or empty.
+func isWord(s string) bool {
+	return utf8.ValidString(s) && utf8.RuneCountInString(s) <= maxText &&
+		!strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) })
 }
 
 // UnknownPeople says which names a rule cannot have.

@@ -36,7 +36,7 @@ type EndpointPage struct {
 	Stop     crash.NotificationStop
 	Endpoint crash.Endpoint // ID 0: a new one
 	Form     EndpointForm
-	Secret   string // a new secret, which is shown only once
+	Secret   string                 // a new secret, which is shown only once
 	Test     *crash.DeliveryOutcome // of the test button
 	Took     time.Duration          // of the test
 

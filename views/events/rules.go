@@ -1,11 +1,12 @@
 package events
 
 import (
+	"cmp"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"mishap/crash"
 	"mishap/notify/rules"
@@ -30,19 +31,17 @@ type RulesPage struct {
 // RuleRow is a rule in the list.
 type RuleRow struct {
 	rules.Rule
-	Activity  rules.Activity
-	FilingOn  bool
-	CSRFToken string
-	Now       time.Time
+	Activity rules.Activity
+	Shell    layout.Shell
 }
 
 func (r RuleRow) id() string { return "rule-" + strconv.FormatInt(r.ID, 10) }
 
 // files reports whether the rule would file or queue bugs, which is switched off.
-func (r RuleRow) filingOff() bool { return !r.FilingOn && (r.Actions.Queue || r.Actions.File) }
+func (r RuleRow) filingOff() bool { return !r.Shell.FilingOn && (r.Actions.Queue || r.Actions.File) }
 
 func (r RuleRow) switchForm() layout.PostFormArgs {
-	return layout.PostFormArgs{ID: r.id() + "-switch", Action: RulePath(r.ID, "/switch"), CSRFToken: r.CSRFToken,
+	return layout.PostFormArgs{ID: r.id() + "-switch", Action: RulePath(r.ID, "/switch"), CSRFToken: r.Shell.CSRFToken,
 		Class:   "inline",
 		InPlace: true, Target: "#" + r.id(), Failed: "#flash"}
 }
@@ -61,13 +60,12 @@ type RulePage struct {
 	ID        int64      // 0: a new rule
 	Values    url.Values // the fields as typed
 	Wrong     rules.Problems
-	Endpoints []rules.Endpoint
+	Endpoints []crash.Endpoint // that are on
 	Sentence  string
 	Rehearsed string // fingerprint of the rule that Rehearsal is about
 	Rehearsal *rules.Rehearsal
 	Notice    string
 	Failure   string
-	FilingOn  bool
 }
 
 func (p RulePage) path() string {
@@ -151,19 +149,10 @@ func rehearsed(r rules.Rehearsal) []string {
 
 // busiest returns how many notices each person would have got, the most first.
 func busiest(people map[string]int64) []string {
-	names := make([]string, 0, len(people))
-	for name := range people {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		if people[a] != people[b] {
-			return int(people[b] - people[a])
-		}
-		return strings.Compare(a, b)
+	names := slices.SortedFunc(maps.Keys(people), func(a, b string) int {
+		return cmp.Or(cmp.Compare(people[b], people[a]), cmp.Compare(a, b))
 	})
-	if len(names) > 10 {
-		names = names[:10]
-	}
+	names = names[:min(len(names), 10)]
 	for i, name := range names {
 		names[i] = name + ": " + crash.Count(people[name])
 	}
@@ -193,19 +182,16 @@ type CandidateRow struct {
 	Title     string // of the draft, or of the problem
 	Cannot    string // why no bug can be filed; empty: one can
 	Trouble   string // why approving failed
-	FilingOn  bool
-	MayDecide bool // the person is a triager of the package
-	CSRFToken string
-	Now       time.Time
+	MayDecide bool   // the person is a triager of the package
+	Shell     layout.Shell
 }
 
 func (c CandidateRow) id() string { return "candidate-" + strconv.FormatInt(c.ID, 10) }
 
 func (c CandidateRow) form(action string) layout.PostFormArgs {
-	return layout.PostFormArgs{ID: c.id() + "-" + action, Action: layout.PathCandidates + "/" + strconv.FormatInt(c.ID,
-		10) + "/" +
-		action,
-		CSRFToken: c.CSRFToken, Class: "inline", InPlace: true, Target: "#" + c.id()}
+	path := layout.PathCandidates + "/" + strconv.FormatInt(c.ID, 10) + "/" + action
+	return layout.PostFormArgs{ID: c.id() + "-" + action, Action: path, CSRFToken: c.Shell.CSRFToken, Class: "inline",
+		InPlace: true, Target: "#" + c.id()}
 }
 
 func (c CandidateRow) open() bool {

@@ -461,7 +461,7 @@ func RuleItem(r RuleRow) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = layout.When(r.Activity.Last, r.Now).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = layout.When(r.Activity.Last, r.Shell.Now).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -500,7 +500,7 @@ func RuleItem(r RuleRow) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = layout.PostButton(layout.PostFormArgs{ID: r.id() + "-delete", Action: RulePath(r.ID, "/delete"), CSRFToken: r.CSRFToken, Class: "inline"}, layout.Button{Text: "Delete", Class: "link", Label: "Delete “" + r.Name + "”"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = layout.PostButton(layout.PostFormArgs{ID: r.id() + "-delete", Action: RulePath(r.ID, "/delete"), CSRFToken: r.Shell.CSRFToken, Class: "inline"}, layout.Button{Text: "Delete", Class: "link", Label: "Delete “" + r.Name + "”"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -887,7 +887,7 @@ func RulePart(p RulePage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if !p.FilingOn {
+			if !p.Shell.FilingOn {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 72, "<p class=\"error\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -1969,7 +1969,7 @@ func CandidateItem(c CandidateRow) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = layout.When(c.Created, c.Now).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = layout.When(c.Created, c.Shell.Now).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -2123,13 +2123,13 @@ func CandidateItem(c CandidateRow) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if c.Cannot == "" && c.FilingOn {
+				if c.Cannot == "" && c.Shell.FilingOn {
 					templ_7745c5c3_Err = layout.PostButton(c.form("approve"), layout.Button{Text: "Approve"}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				}
-				if c.FilingOn {
+				if c.Shell.FilingOn {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 189, "<a class=\"button\" href=\"")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err

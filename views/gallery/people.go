@@ -578,8 +578,8 @@ func endpoint() eventsview.EndpointPage {
 	e.PerMinute, e.FailureAnswer, e.PreviousUntil = 60, "upstream <b>unavailable</b>\nid 4711", now.Add(time.Hour)
 	page := eventsview.EndpointPage{Shell: shell(e.Name, admin), Endpoint: e, First: true, Next: "/?after=1",
 		Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr",
-		Test: &crash.DeliveryOutcome{Status: 503, Problem: "It answered 503 Service Unavailable.", Answer: "no"},
-		Took: time.Second,
+		Test:   &crash.DeliveryOutcome{Status: 503, Problem: "It answered 503 Service Unavailable.", Answer: "no"},
+		Took:   time.Second,
 		Form: eventsview.EndpointForm{Name: e.Name, PerMinute: "0", Owners: []crash.User{admin},
 			Wrong: map[string]string{"per_minute": "Enter a number from 1 to 600."}},
 		States: map[crash.DeliveryState]int64{crash.DeliveryWaiting: 41_300, crash.DeliveryDelivered: 12}}
@@ -621,10 +621,10 @@ func ruleStates() []specimen {
 			{At: now.AddDate(0, 0, -2), Event: crash.Event{Kind: crash.EventNew, Title: bucket(1).Title}},
 		}}
 	form := func(change func(*eventsview.RulePage)) eventsview.RulePage {
-		p := eventsview.RulePage{Shell: shell("Rule", admin), FilingOn: true, Values: url.Values{"name": {"New in tidewatch"},
+		p := eventsview.RulePage{Shell: shell("Rule", admin), Values: url.Values{"name": {"New in tidewatch"},
 			"saved_name": {"New in tidewatch"}, "when": {"new"}, "machines": {"3"}, "scope": {"package"}, "names": {"tide*"},
 			"followers": {"1"}, "bugs": {"queue"}, "enabled": {"1"}},
-			Endpoints: []rules.Endpoint{{ID: 1, Name: "Desktop team"}},
+			Endpoints: []crash.Endpoint{{ID: 1, Name: "Desktop team"}},
 			Sentence: "When a problem of tide* is new and at least 3 machines report it, notify its followers and queue it " +
 				"for filing."}
 		change(&p)
@@ -634,7 +634,7 @@ func ruleStates() []specimen {
 		r := eventsview.RuleRow{Rule: rules.Rule{ID: id, Name: "New problems", Enabled: true, When: crash.EventNew,
 			Machines: 3,
 			Scope:    rules.Scope{Kind: rules.Everything}, Actions: rules.Actions{Followers: true, Queue: true}, Author: "ada",
-			Editor: "ada"}, FilingOn: true, CSRFToken: "token", Now: now,
+			Editor: "ada"}, Shell: shell("Rules", admin),
 			Activity: rules.Activity{Last: now.Add(-time.Hour), Recent: 4}}
 		change(&r)
 		return r
@@ -643,7 +643,9 @@ func ruleStates() []specimen {
 	all.Rules = []eventsview.RuleRow{
 		row(1, func(*eventsview.RuleRow) {}),
 		row(2, func(r *eventsview.RuleRow) { r.Enabled, r.Activity = false, rules.Activity{} }),
-		row(3, func(r *eventsview.RuleRow) { r.Failure, r.FilingOn = "There is no account named “gone”.", false }),
+		row(3, func(r *eventsview.RuleRow) {
+			r.Failure, r.Shell.FilingOn = "There is no account named “gone”.", false
+		}),
 	}
 	return []specimen{
 		{"Rules, none", eventsview.Rules(eventsview.RulesPage{Shell: shell("Rules and notifications", admin)})},
@@ -659,7 +661,7 @@ func ruleStates() []specimen {
 				"1"
 		}))},
 		{"Rule, rehearsed, nothing", eventsview.Rule(form(func(p *eventsview.RulePage) {
-			p.Rehearsal, p.Rehearsed, p.FilingOn = &rules.Rehearsal{Since: rehearsal.Since}, "1", false
+			p.Rehearsal, p.Rehearsed, p.Shell.FilingOn = &rules.Rehearsal{Since: rehearsal.Since}, "1", false
 		}))},
 		{"Candidates, none", eventsview.Candidates(eventsview.CandidatesPage{Shell: shell("Candidates", admin)})},
 		{"Candidates", eventsview.Candidates(candidates(admin, true))},
@@ -677,8 +679,7 @@ func candidates(user crash.User, on bool) eventsview.CandidatesPage {
 		c := eventsview.CandidateRow{Candidate: rules.Candidate{ID: int64(i + 1), Problem: b.ID, Rule: "New in tidewatch",
 			State: state, Why: "It is new, and 12 machines report it.", Machines: 12, Created: now, DecidedBy: "ada",
 			Decided: now},
-			Bucket: b, Title: b.Title, FilingOn: on, MayDecide: user.Role.Allows(crash.RoleTriager), CSRFToken: "token",
-			Now: now}
+			Bucket: b, Title: b.Title, MayDecide: user.Role.Allows(crash.RoleTriager), Shell: page.Shell}
 		switch {
 		case i == 1:
 			c.Failure, c.Trouble = "The tracker said: title is too long.", "The tracker did not answer. Try again."
