@@ -112,7 +112,8 @@ func TestMoreRestoreRepeatsNothing(t *testing.T) {
 		crash.Filing{}); err != nil {
 		t.Fatal(err)
 	}
-	dbtest.Exec(t, p.url, `insert into sessions (token, data, expiry, user_id) values ('t', '{}', now() + interval '1 day', 1)`)
+	dbtest.Exec(t, p.url,
+		`insert into sessions (token, data, expiry, user_id) values ('t', '{}', now() + interval '1 day', 1)`)
 	dir := backUp(t, p.environ, t.TempDir())
 
 	comments := func() (n int) {

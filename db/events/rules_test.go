@@ -703,7 +703,8 @@ func TestActions(t *testing.T) {
 	w.set(begin.Add(time.Minute))
 	w.report(t, "any", "m", "tide 1.0-1", nil)
 	w.evaluate(t)
-	wantLines(t, "done", w.lines(t, `select action from audit_events where action !~ '^(rule|follow)'`), "mute 3 days", "tag x")
+	wantLines(t, "done", w.lines(t, `select action from audit_events where action !~ '^(rule|follow)'`), "mute 3 days",
+		"tag x")
 	wantLines(t, "notices", w.events(t), "01 new any crashed to fay")
 	r, err := w.rules.Rule(t.Context(), id)
 	if err != nil || r.Failure != "There is no person or team “nobody”." {

@@ -148,7 +148,8 @@ func (s *Pages) AddEndpoint(w http.ResponseWriter, r *http.Request) error {
 			Form: form})
 	}
 	if kind != crash.EndpointWebhook {
-		return s.web.Done(w, r, view.EndpointPath(e.ID, ""), "“"+e.Name+"” was added. Send a test to see whether it works.")
+		return s.web.Done(w, r, view.EndpointPath(e.ID, ""),
+			"“"+e.Name+"” was added. Send a test to see whether it works.")
 	}
 	added, err := s.Events.Endpoint(r.Context(), e.ID)
 	if err != nil {

@@ -105,7 +105,8 @@ func (s *Pages) setDeleted(w http.ResponseWriter, r *http.Request, deleted bool)
 	if _, err := s.Events.DeleteRule(r.Context(), rule.ID, deleted, web.CurrentUser(r).Name); err != nil {
 		return err
 	}
-	message := layout.Flash{Kind: layout.FlashDone, Text: "Restored “" + rule.Name + "”. It ignores what happened before."}
+	message := layout.Flash{Kind: layout.FlashDone,
+		Text: "Restored “" + rule.Name + "”. It ignores what happened before."}
 	if deleted {
 		message.Text = "Deleted “" + rule.Name + "”."
 		message.Undo = &layout.Undo{Action: view.RulePath(rule.ID, "/restore"), Field: "id",
