@@ -22,9 +22,10 @@ import (
 // readMute reads the conditions of a mute: those of the pressed button, else those of the fields.
 func readMute(form url.Values, now time.Time) (u crash.MuteUntil, err error) {
 	today := crash.Midnight(now)
+	week := crash.MuteUntil{Date: today.AddDate(0, 0, 7)}
 	switch form.Get("preset") {
 	case bugsview.PresetWeek:
-		return crash.MuteUntil{Date: today.AddDate(0, 0, 7)}, nil
+		return week, nil
 	case bugsview.PresetMonth:
 		return crash.MuteUntil{Date: today.AddDate(0, 1, 0)}, nil
 	case bugsview.PresetNewer:
@@ -58,6 +59,9 @@ func readMute(form url.Values, now time.Time) (u crash.MuteUntil, err error) {
 	u.Days, u.Version, u.Release = int(days), v.Version, crash.Release(v.Release)
 	u.Newer, u.Regression = v.Newer, v.Regression
 	if u == (crash.MuteUntil{}) {
+		if form.Get("preset") == bugsview.PresetEnter {
+			return week, nil
+		}
 		return u, crash.Errorf(crash.Invalid, "no_condition", "%s",
 			"Enter at least one condition, or choose one of the buttons.")
 	}

@@ -484,7 +484,7 @@ func TestMuteInBrowser(t *testing.T) {
 	}
 	handlertest.Do(ctx, t, rows(2), handlertest.Press("k"), handlertest.Press("k"),
 		handlertest.WaitVisible(row+":nth-child(1).current"),
-		handlertest.Press("m"), handlertest.WaitVisible("#dialog .presets"), handlertest.Press("\r"),
+		handlertest.Press("m"), handlertest.WaitVisible("#dialog .presets"), handlertest.Press("flaky\r"),
 		handlertest.WaitAbsent("#dialog[open]"), rows(1), handlertest.WaitVisible(current+":focus"),
 		handlertest.WaitVisible("#flash form button"), handlertest.Press("u"), rows(2),
 		handlertest.WaitVisible(row+":nth-child(2).current"))

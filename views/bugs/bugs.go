@@ -357,4 +357,5 @@ const (
 	PresetNewer      = "newer"
 	PresetRegression = "regression"
 	PresetForever    = "forever"
+	PresetEnter      = "enter" // the conditions in the fields, else a week
 )
