@@ -320,13 +320,6 @@ func (s *Store) QueueAddresses(ctx context.Context, since crash.SymbolCursor) (n
 	return next, n == problemsPerPage, nil
 }
 
-// sqlContradictory selects the files of packages for which two builds are known.
-const sqlContradictory = `
-	select b.path from builds as b
-	join unnest(@packages::text[], @versions::text[]) as installed (package, version) using (package, version)
-	where b.path = any(@paths) and b.architecture = @architecture
-	group by b.path having count(distinct b.build_id) > 1`
-
 // UnknownBuilds returns which builds mishap would have to know to name files of the machine that sent a
 // report, with their packages as far as they are known. It leaves out files whose builds contradict each
 // other: nothing that could be added helps.
@@ -336,14 +329,14 @@ func (b *Builds) UnknownBuilds(ctx context.Context, report crash.Fields, paths [
 	if err != nil {
 		return nil, err
 	}
-	contradictory, err := b.contradictory(ctx, report, paths)
+	builds, err := b.builds(ctx, report, paths)
 	if err != nil {
 		return nil, err
 	}
 	var unknown []crash.UnknownBuild
 	for _, name := range paths {
 		u := crash.UnknownBuild{Path: debuginfo.NormalPath(name), Architecture: debuginfo.ArchitectureOf(report)}
-		if contradictory[u.Path] {
+		if id, known := builds[u.Path]; known && id == "" {
 			continue
 		}
 		candidates := debuginfo.OwnersOf(report, name, owners[u.Path])
@@ -356,12 +349,4 @@ func (b *Builds) UnknownBuilds(ctx context.Context, report crash.Fields, paths [
 		}
 	}
 	return unknown, nil
-}
-
-func (b *Builds) contradictory(ctx context.Context, report crash.Fields, paths []string) (map[string]bool, error) {
-	args := installedArgs(report, paths)
-	found := map[string]bool{}
-	var path string
-	err := db.Each(ctx, b.Pool, sqlContradictory, args, []any{&path}, func() { found[path] = true })
-	return found, db.Wrap(err, "contradictory builds")
 }

@@ -459,11 +459,13 @@ const (
 		from unknown_builds as u join learned as l on l.path = u.path and l.architecture = u.architecture
 			and (u.package = '' or u.package = l.package and u.version = l.version)
 		where u.report_id = j.report_id and j.state in ('waiting', 'partial') and j.core_removed is null`
-	// sqlBuildsOf selects the builds of files in the versions of the packages that a machine has.
+	// sqlBuildsOf selects the builds of files in the versions of the packages that a machine has. A build is
+	// empty if there are several, which contradict each other.
 	sqlBuildsOf = `
-		select b.path, b.build_id from builds as b
+		select b.path, case when count(distinct b.build_id) = 1 then min(b.build_id) else '' end from builds as b
 		join unnest(@packages::text[], @versions::text[]) as installed (package, version) using (package, version)
-		where b.path = any(@paths) and b.architecture = @architecture`
+		where b.path = any(@paths) and b.architecture = @architecture
+		group by b.path`
 	sqlBuildOwners = `
 		select path, array_agg(distinct package) from builds
 		where path = any(@paths) and architecture = @architecture group by path`
@@ -517,34 +519,30 @@ func (b *Builds) owners(ctx context.Context, report crash.Fields, paths []string
 // whose build is unknown or contradictory.
 func (b *Builds) BuildsOf(ctx context.Context, report crash.Fields, paths []string) (map[string]debuginfo.BuildID,
 	error) {
-	found, contradictory := map[string]debuginfo.BuildID{}, map[string]bool{}
-	var path, id string
-	if err := db.Each(ctx, b.Pool, sqlBuildsOf, installedArgs(report, paths), []any{&path, &id}, func() {
-		if before, ok := found[path]; ok && before != debuginfo.BuildID(id) {
-			contradictory[path] = true
-		}
-		found[path] = debuginfo.BuildID(id)
-	}); err != nil {
-		return nil, fmt.Errorf("builds of files: %w", db.Classify(err))
-	}
+	builds, err := b.builds(ctx, report, paths)
 	known := map[string]debuginfo.BuildID{}
 	for _, name := range paths {
-		normal := debuginfo.NormalPath(name)
-		if id, ok := found[normal]; ok && !contradictory[normal] {
+		if id := builds[debuginfo.NormalPath(name)]; id != "" {
 			known[name] = id
 		}
 	}
-	return known, nil
+	return known, err
 }
 
-// installedArgs returns arguments for a query about files in the packages of a machine.
-func installedArgs(report crash.Fields, paths []string) pgx.NamedArgs {
+// builds returns the build-ids of files by normal path. Contradictory ones are empty.
+func (b *Builds) builds(ctx context.Context, report crash.Fields, paths []string) (map[string]debuginfo.BuildID,
+	error) {
 	var packages, versions []string
 	for name, version := range debuginfo.InstalledOf(report) {
 		packages, versions = append(packages, name), append(versions, version)
 	}
-	return pgx.NamedArgs{"packages": packages, "versions": versions, "paths": normalPaths(paths),
-		"architecture": debuginfo.ArchitectureOf(report)}
+	found := map[string]debuginfo.BuildID{}
+	var path string
+	var id debuginfo.BuildID
+	err := db.Each(ctx, b.Pool, sqlBuildsOf, pgx.NamedArgs{"packages": packages, "versions": versions,
+		"paths": normalPaths(paths), "architecture": debuginfo.ArchitectureOf(report)}, []any{&path, &id},
+		func() { found[path] = id })
+	return found, db.Wrap(err, "builds of files")
 }
 
 func normalPaths(paths []string) []string {
