@@ -7,6 +7,7 @@ package apport
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"compress/zlib"
 	"encoding/base64"
@@ -403,7 +404,14 @@ func set(names ...string) map[string]bool {
 // invalid_key).
 func Write(w io.Writer, fields crash.Fields) error {
 	out := bufio.NewWriter(w)
-	for _, key := range slices.SortedFunc(maps.Keys(fields), problemTypeFirst) {
+	place := func(key string) int {
+		if key == "ProblemType" {
+			return 0
+		}
+		return 1
+	}
+	byPlace := func(a, b string) int { return cmp.Or(place(a)-place(b), strings.Compare(a, b)) }
+	for _, key := range slices.SortedFunc(maps.Keys(fields), byPlace) {
 		if !ValidKey(key) {
 			return crash.Errorf(crash.Invalid, "invalid_key", "A .crash file cannot hold a field named %q.", key)
 		}
@@ -412,19 +420,6 @@ func Write(w io.Writer, fields crash.Fields) error {
 		}
 	}
 	return out.Flush()
-}
-
-func problemTypeFirst(a, b string) int {
-	const first = "ProblemType"
-	switch {
-	case a == b:
-		return 0
-	case a == first:
-		return -1
-	case b == first:
-		return 1
-	}
-	return strings.Compare(a, b)
 }
 
 func writeField(out *bufio.Writer, key, value string) error {

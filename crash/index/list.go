@@ -366,14 +366,14 @@ func radix(rows []found, key func(*found) uint64) {
 }
 
 func (ix *Index) rank(rows []found) {
-	radix(rows, func(e *found) uint64 { return e.key >> (64 - 2*digit) })
+	const shift = 64 - 2*digit
+	radix(rows, func(e *found) uint64 { return e.key >> shift })
 	radix(rows, func(e *found) uint64 { return ^uint64(e.count) }) //nolint:gosec // not negative
 	compare := func(x, y found) int {
 		return cmp.Or(cmp.Compare(x.key, y.key), slices.Compare(ix.order[x.at].ID[:], ix.order[y.at].ID[:]))
 	}
 	for from := 0; from < len(rows); { // rows whose ids have the same first bits
 		to := from + 1
-		const shift = 64 - 2*digit
 		for to < len(rows) && rows[to].count == rows[from].count && rows[to].key>>shift == rows[from].key>>shift {
 			to++
 		}

@@ -391,9 +391,11 @@ func (q *Query) gather(p *parser) *QueryError {
 		case "arch":
 			into = &q.counted.Architecture
 		case "since":
-			q.counted.Since, q.hasSince = dayOf(c.value), true
+			q.counted.Since, _ = dayOf(c.value) // term has checked it
+			q.hasSince = true
 		case "until":
-			q.counted.Until, q.hasUntil = dayOf(c.value), true
+			q.counted.Until, _ = dayOf(c.value)
+			q.hasUntil = true
 		}
 		if into != nil {
 			if *into != "" && !strings.EqualFold(*into, c.value) {
@@ -408,22 +410,14 @@ func (q *Query) gather(p *parser) *QueryError {
 	return nil
 }
 
-func dayOf(text string) Day {
-	t, _ := date(text) // term has checked it
-	return DayOf(t)
-}
-
 // me is the value of the field assignee that stands for the person who searches.
 const me = "me"
 
 // assignee returns a match for who takes care of a problem. A name without a tilde also matches
 // that name at the tracker. The parser handles "me".
 func assignee(_, value string) (func(*Problem) bool, string) {
-	switch strings.ToLower(value) {
-	case "none":
-		return func(p *Problem) bool { return p.Assignee().Name == "" }, ""
-	case "any":
-		return func(p *Problem) bool { return p.Assignee().Name != "" }, ""
+	if holds := noneOrAny(value, func(p *Problem) bool { return p.Assignee().Name != "" }); holds != nil {
+		return holds, ""
 	}
 	is := glob(value)
 	return func(p *Problem) bool {
@@ -432,12 +426,20 @@ func assignee(_, value string) (func(*Problem) bool, string) {
 	}, ""
 }
 
-func tag(_, value string) (func(*Problem) bool, string) {
+// noneOrAny returns a match for the values "none" and "any", or nil for others.
+func noneOrAny(value string, has func(*Problem) bool) func(*Problem) bool {
 	switch strings.ToLower(value) {
 	case "none":
-		return func(p *Problem) bool { return len(p.Tags()) == 0 }, ""
+		return func(p *Problem) bool { return !has(p) }
 	case "any":
-		return func(p *Problem) bool { return len(p.Tags()) > 0 }, ""
+		return has
+	}
+	return nil
+}
+
+func tag(_, value string) (func(*Problem) bool, string) {
+	if holds := noneOrAny(value, func(p *Problem) bool { return len(p.Tags()) > 0 }); holds != nil {
+		return holds, ""
 	}
 	is := glob(value)
 	return func(p *Problem) bool { return slices.ContainsFunc(p.Tags(), is) }, ""
@@ -745,22 +747,18 @@ func Fields() []Field {
 var fieldOrder = []string{
 	"package", "source", "program", "frame", "file", "signature", "title", "release", "version", "arch", "type",
 	"rule", "state", "is", "bug", "assignee", "tag", "seen", "first", "last", "lowest", "highest", "reports", "machines",
-	"since",
-	"until", "new", "gone", "id",
+	"since", "until", "new", "gone", "id",
 }
 
 // states lists the states that are one word, and "none" for problems without a bug.
-var states = stateValues()
-
-func stateValues() []string {
-	var values []string
+var states = func() (values []string) {
 	for _, word := range crash.StateWords {
 		if !strings.Contains(string(word), " ") {
 			values = append(values, string(word))
 		}
 	}
 	return append(values, "none")
-}
+}()
 
 // The values of the field "is" for the manual status.
 const (
@@ -772,9 +770,7 @@ const (
 )
 
 // kinds lists the values of the field "is": these and the states.
-var kinds = kindValues()
-
-func kindValues() []string {
+var kinds = func() []string {
 	values := []string{"filed", "unfiled", "symbolised", "provisional", "named", isMuted, isWontFix, isFixedByHand, isHeld,
 		isEmbargoed}
 	for _, s := range states {
@@ -783,7 +779,7 @@ func kindValues() []string {
 		}
 	}
 	return values
-}
+}()
 
 var fields = map[string]field{
 	"": {read: contains((*Problem).Folded)},
@@ -1003,21 +999,16 @@ func is(field, value string) (func(*Problem) bool, string) {
 		return (*Problem).Held, ""
 	case isEmbargoed:
 		return func(p *Problem) bool { return p.Triage != nil && p.Triage.Embargoed }, ""
-	case "none":
-	default:
-		if slices.Contains(states, value) {
-			return state(field, value)
-		}
+	}
+	if slices.Contains(kinds, value) {
+		return state(field, value)
 	}
 	return nil, oneOf(value, kinds)
 }
 
 func bug(_, value string) (func(*Problem) bool, string) {
-	switch strings.ToLower(value) {
-	case "none":
-		return func(p *Problem) bool { return p.Bug == 0 }, ""
-	case "any":
-		return func(p *Problem) bool { return p.Bug != 0 }, ""
+	if holds := noneOrAny(value, func(p *Problem) bool { return p.Bug != 0 }); holds != nil {
+		return holds, ""
 	}
 	n, err := strconv.ParseInt(strings.TrimPrefix(value, "#"), 10, 64)
 	if err != nil || n < 1 {
@@ -1040,15 +1031,18 @@ func compared(op string, c int) bool {
 	return c == 0
 }
 
-const notAVersion = " is not a version that dpkg takes, such as 1:2.4-1ubuntu3."
+// versionKey returns the version in a query as [dpkg.Key] encodes it, or what is wrong with it.
+func versionKey(value string) (key, problem string) {
+	if !dpkg.Valid(value) {
+		return "", strconv.Quote(value) + " is not a version that dpkg takes, such as 1:2.4-1ubuntu3."
+	}
+	return string(dpkg.Key(value)), ""
+}
 
 // seen returns a match for the range of versions in which a problem was seen, from the lowest to
 // the highest.
 func seen(op, value string) (func(*Problem) bool, string) {
-	if !dpkg.Valid(value) {
-		return nil, strconv.Quote(value) + notAVersion
-	}
-	key := string(dpkg.Key(value))
+	key, problem := versionKey(value)
 	return func(p *Problem) bool {
 		if p.key(p.highest) == "" {
 			return false
@@ -1060,19 +1054,16 @@ func seen(op, value string) (func(*Problem) bool, string) {
 			return compared(op, cmp.Compare(p.key(p.highest), key))
 		}
 		return p.key(p.lowest) <= key && key <= p.key(p.highest)
-	}, ""
+	}, problem
 }
 
 func version(of func(*Problem) (key string)) func(op, value string) (func(*Problem) bool, string) {
 	return func(op, value string) (func(*Problem) bool, string) {
-		if !dpkg.Valid(value) {
-			return nil, strconv.Quote(value) + notAVersion
-		}
-		want := string(dpkg.Key(value))
+		want, problem := versionKey(value)
 		return func(p *Problem) bool {
 			key := of(p)
 			return key != "" && compared(op, cmp.Compare(key, want))
-		}, ""
+		}, problem
 	}
 }
 
@@ -1086,31 +1077,27 @@ func number(of func(*Problem) int64) func(op, value string) (func(*Problem) bool
 	}
 }
 
-func date(text string) (time.Time, bool) {
-	t, err := time.Parse(time.DateOnly, text)
-	return t, err == nil
+// dayOf returns the day in a query, or what is wrong with it.
+func dayOf(value string) (Day, string) {
+	t, err := time.Parse(time.DateOnly, value)
+	if err != nil {
+		return 0, strconv.Quote(value) + " is not a day, such as 2026-11-21."
+	}
+	return DayOf(t), ""
 }
 
-const notADay = " is not a day, such as 2026-11-21."
-
 func dated(_, value string) (func(*Problem) bool, string) {
-	if _, ok := date(value); !ok {
-		return nil, strconv.Quote(value) + notADay
-	}
-	return everything, ""
+	_, problem := dayOf(value)
+	return everything, problem
 }
 
 func day(of func(*Problem) time.Time) func(op, value string) (func(*Problem) bool, string) {
 	return func(op, value string) (func(*Problem) bool, string) {
-		t, ok := date(value)
-		if !ok {
-			return nil, strconv.Quote(value) + notADay
-		}
-		want := DayOf(t)
+		want, problem := dayOf(value)
 		return func(p *Problem) bool {
 			at := of(p)
 			return !at.IsZero() && compared(op, cmp.Compare(DayOf(at), want))
-		}, ""
+		}, problem
 	}
 }
 
