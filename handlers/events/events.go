@@ -180,7 +180,7 @@ func (s *Pages) UnreadNotices(w http.ResponseWriter, r *http.Request) error {
 	if _, err := s.Events.UnreadNotices(r.Context(), web.CurrentUser(r).ID, at); err != nil {
 		return err
 	}
-	return s.flash(w, r, layout.FlashDone, "Marked as unread again.", backToInbox(r))
+	return s.web.Done(w, r, backToInbox(r), "Marked as unread again.")
 }
 
 func backToInbox(r *http.Request) string {

@@ -50,7 +50,7 @@ func (s *Pages) SaveMailSettings(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Events.SaveMailSettings(r.Context(), settings); err != nil {
 		return err
 	}
-	return s.flash(w, r, layout.FlashDone, "Saved.", view.PathNotifications)
+	return s.web.Done(w, r, view.PathNotifications, "Saved.")
 }
 
 // readChoices reads the form of choices. It returns what is wrong with it, or an empty text.
@@ -114,7 +114,7 @@ func (s *Pages) SetMailAddress(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.flash(w, r, layout.FlashDone, "A link is on its way. Open it to confirm the address.", view.PathNotifications)
+	return s.web.Done(w, r, view.PathNotifications, "A link is on its way. Open it to confirm the address.")
 }
 
 // RemoveMailAddress removes the user's address.
@@ -122,7 +122,7 @@ func (s *Pages) RemoveMailAddress(w http.ResponseWriter, r *http.Request) error 
 	if err := s.Events.RemoveMailAddress(r.Context(), web.CurrentUser(r).ID); err != nil {
 		return err
 	}
-	return s.flash(w, r, layout.FlashDone, "Address removed. You get no mail.", view.PathNotifications)
+	return s.web.Done(w, r, view.PathNotifications, "Address removed. You get no mail.")
 }
 
 // SendTestMail sends a test mail to the user's confirmed address, and shows the relay's reply.
@@ -185,7 +185,7 @@ func (s *Pages) ConfirmAddress(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Events.ConfirmMailAddress(r.Context(), web.CurrentUser(r).ID, address); err != nil {
 		return err
 	}
-	return s.flash(w, r, layout.FlashDone, "Address confirmed. You get mail there.", view.PathNotifications)
+	return s.web.Done(w, r, view.PathNotifications, "Address confirmed. You get mail there.")
 }
 
 const mailBadChoice = "The form has an unknown value. Reload the page, then choose again."
@@ -248,7 +248,7 @@ func (s *Pages) RetryMail(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Events.RetryMail(r.Context(), id); err != nil {
 		return err
 	}
-	return s.flash(w, r, layout.FlashDone, "The email will be sent within seconds.", layout.PathMailAdmin)
+	return s.web.Done(w, r, layout.PathMailAdmin, "The email will be sent within seconds.")
 }
 
 // maxUnsubscribeBytes is the largest body of a request to unsubscribe; the largest valid one is a

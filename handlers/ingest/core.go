@@ -107,7 +107,7 @@ func (h *handler) storeCore(ctx context.Context, id crash.OopsID, body *pacedBod
 		return 0, false, err
 	}
 	defer h.coreSpace.release(expected)
-	size, fresh, err = h.Cores.Put(ctx, id, h.coreSpace.whileRoom(body))
+	size, fresh, err = h.Cores.Put(ctx, id, &coreReader{from: body, space: h.coreSpace})
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
 		err = errNoRoomForCore.Because(err)
@@ -242,10 +242,7 @@ func (s *coreSpace) release(size int64) {
 	s.reserved -= size
 }
 
-// whileRoom returns a reader of body that fails with errNoRoomForCore when other writers fill the
-// disk.
-func (s *coreSpace) whileRoom(body io.Reader) io.Reader { return &coreReader{from: body, space: s} }
-
+// coreReader reads a body, and fails with errNoRoomForCore when other writers fill the disk.
 type coreReader struct {
 	from  io.Reader
 	space *coreSpace

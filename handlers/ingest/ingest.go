@@ -8,6 +8,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,15 +90,9 @@ type handler struct {
 
 // New returns the handler of the ingest listener. It fails if the metrics cannot be registered.
 func New(d Deps) (http.Handler, error) {
-	if d.MaxCoreBytes == 0 {
-		d.MaxCoreBytes = defaultMaxCore
-	}
-	if d.MaxCoresBytes == 0 {
-		d.MaxCoresBytes = defaultMaxCores
-	}
-	if d.AnswerWithin == 0 {
-		d.AnswerWithin = answerWithin
-	}
+	d.MaxCoreBytes = cmp.Or(d.MaxCoreBytes, defaultMaxCore)
+	d.MaxCoresBytes = cmp.Or(d.MaxCoresBytes, defaultMaxCores)
+	d.AnswerWithin = cmp.Or(d.AnswerWithin, answerWithin)
 	if d.Log == nil {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
@@ -440,10 +435,7 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) resu
 	case http.StatusInternalServerError:
 		h.Log.ErrorContext(r.Context(), "request failed", "reason", reason, "error", err)
 	case http.StatusServiceUnavailable:
-		if retry == 0 {
-			retry = usualRetryAfter
-		}
-		w.Header().Set("Retry-After", strconv.Itoa(int(retry.Seconds())))
+		w.Header().Set("Retry-After", strconv.Itoa(int(cmp.Or(retry, usualRetryAfter).Seconds())))
 	default:
 		outcome = "refused"
 	}

@@ -260,7 +260,7 @@ func TestCoreSpaceKeepsDiskFree(t *testing.T) {
 	if !errors.Is(s.reserve(t.Context(), 4*gib), errNoRoomForCore) {
 		t.Error("more than the disk has: got room, want none")
 	}
-	body := s.whileRoom(strings.NewReader(strings.Repeat("x", 3*checkInterval)))
+	body := &coreReader{from: strings.NewReader(strings.Repeat("x", 3*checkInterval)), space: s}
 	if _, err := io.CopyN(io.Discard, body, checkInterval); err != nil {
 		t.Error(err)
 	}

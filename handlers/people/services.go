@@ -174,7 +174,7 @@ func (s *Pages) mayManage(w http.ResponseWriter, r *http.Request) (u crash.User,
 	if err != nil || admin || u.Team.Has(current) {
 		return u, err == nil, err
 	}
-	return u, false, web.AskToSignInAgain(s.web, w, r)
+	return u, false, web.AskToSignInAgain(s.web, w, r, web.ErrOldGroups)
 }
 
 func (s *Pages) done(w http.ResponseWriter, r *http.Request, u crash.User, message string) error {

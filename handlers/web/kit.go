@@ -729,7 +729,7 @@ type apiError struct {
 	Message string `json:"error_message,omitempty"`
 }
 
-// WriteJSON answers with v as JSON. It ignores write errors, which mean that the client has left.
+// WriteJSON answers with v as JSON.
 func WriteJSON(w http.ResponseWriter, status int, v any) error {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -738,10 +738,7 @@ func WriteJSON(w http.ResponseWriter, status int, v any) error {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, err = w.Write(append(body, '\n'))
-	if err != nil {
-		return nil //nolint:nilerr // the visitor has left
-	}
+	_, _ = w.Write(append(body, '\n')) // an error means that the client has left
 	return nil
 }
 

@@ -318,15 +318,10 @@ func (s *Kit) StoreForm(r *http.Request, path, encoded string) {
 
 // TakeSavedForm returns what was typed into the form at this path, and removes it from the session.
 func (s *Kit) TakeSavedForm(r *http.Request) (url.Values, bool) {
-	path, encoded, found := strings.Cut(s.Sessions.GetString(r.Context(), sessionSavedForm), " ")
+	path, form, found := SavedForm(s, r)
 	if !found || path != r.URL.Path {
 		return nil, false
 	}
 	s.Sessions.Remove(r.Context(), sessionSavedForm)
-	raw, err := base64.RawURLEncoding.DecodeString(encoded)
-	if err != nil {
-		return nil, false
-	}
-	form, err := url.ParseQuery(string(raw))
-	return form, err == nil
+	return form, true
 }

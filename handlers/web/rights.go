@@ -58,24 +58,20 @@ func (s *Kit) NeedAdmin(next http.Handler) http.Handler {
 			return err
 		}
 		if !now {
-			return AskToSignInAgain(s, w, r)
+			return AskToSignInAgain(s, w, r, ErrOldGroups)
 		}
 		next.ServeHTTP(w, r)
 		return nil
 	}))
 }
 
-var errOldGroups = crash.Errorf(crash.Unauthenticated, "old_groups", "%s", "Your role comes from groups that "+
+// ErrOldGroups refuses a change because groups were stated too long ago for one.
+var ErrOldGroups = crash.Errorf(crash.Unauthenticated, "old_groups", "%s", "Your role comes from groups that "+
 	"were last checked more than 12 hours ago. Nothing was changed. Sign in again to continue.")
 
-// AskToSignInAgain refuses a change because groups were stated too long ago for one.
-func AskToSignInAgain(s *Kit, w http.ResponseWriter, r *http.Request) error {
-	return askToSignInAgain(s, w, r, errOldGroups)
-}
-
-// askToSignInAgain refuses a request because groups are too old, as why says, and leads back to it after
+// AskToSignInAgain refuses a request because groups are too old, as why says, and leads back to it after
 // signing in again.
-func askToSignInAgain(s *Kit, w http.ResponseWriter, r *http.Request, why *crash.Error) error {
+func AskToSignInAgain(s *Kit, w http.ResponseWriter, r *http.Request, why *crash.Error) error {
 	page := SafeMethods[r.Method] && formatOf(r) == formatPage
 	if VisitOf(r).Token != nil || WantsPart(r) || !page && !IsForm(r) {
 		return why
@@ -311,7 +307,7 @@ func (s *Auditor) RecordChanges(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		recorder := &changeRecorder{ResponseWriter: w, record: func(status int) { s.recordChange(r, status) }}
+		recorder := &beforeAnswer{ResponseWriter: w, do: func(status int) error { s.recordChange(r, status); return nil }}
 		next.ServeHTTP(recorder, r)
 		if r.Context().Err() == nil { // else nothing was sent because the visitor left before the change
 			recorder.begin(http.StatusOK)
@@ -338,33 +334,6 @@ func (s *Auditor) recordChange(r *http.Request, status int) {
 		s.log.ErrorContext(ctx, "a change was made but not recorded", "request_id", v.id, "route", route, "error", err)
 	}
 }
-
-// changeRecorder calls record before the first byte of an answer.
-type changeRecorder struct {
-	http.ResponseWriter
-	record func(status int)
-	begun  bool
-}
-
-func (w *changeRecorder) begin(status int) {
-	if !w.begun && status >= http.StatusOK {
-		w.begun = true
-		w.record(status)
-	}
-}
-
-func (w *changeRecorder) WriteHeader(status int) {
-	w.begin(status)
-	w.ResponseWriter.WriteHeader(status)
-}
-
-func (w *changeRecorder) Write(b []byte) (int, error) {
-	w.begin(http.StatusOK)
-	return w.ResponseWriter.Write(b)
-}
-
-// Unwrap implements the interface that [http.ResponseController] uses.
-func (w *changeRecorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // auditedRequest returns the method and path of a request, without the secrets that mail programs have.
 func auditedRequest(r *http.Request) string {

@@ -58,9 +58,9 @@ func (s *Kit) WithSession(next http.Handler) http.Handler {
 		}
 		r = r.WithContext(ctx)
 		VisitOf(r).session = true
-		sw := &sessionWriter{ResponseWriter: w, save: func() error { return s.saveSession(ctx, w) }}
+		sw := &beforeAnswer{ResponseWriter: w, do: func(int) error { return s.saveSession(ctx, w) }}
 		next.ServeHTTP(sw, r)
-		sw.begin()
+		sw.begin(http.StatusOK)
 		if sw.err != nil {
 			w.Header().Del("Location")
 			s.serveError(w, r, sw.err)
@@ -86,36 +86,36 @@ func (s *Kit) saveSession(ctx context.Context, w http.ResponseWriter) error {
 	return nil
 }
 
-// sessionWriter stores the session before the first byte, and discards the answer if that fails.
-type sessionWriter struct {
+// beforeAnswer calls do before the first byte of an answer, which it discards if that fails.
+type beforeAnswer struct {
 	http.ResponseWriter
-	save  func() error
+	do    func(status int) error
 	begun bool
 	err   error
 }
 
-func (w *sessionWriter) begin() {
-	if !w.begun {
+func (w *beforeAnswer) begin(status int) {
+	if !w.begun && status >= http.StatusOK {
 		w.begun = true
-		w.err = w.save()
+		w.err = w.do(status)
 	}
 }
 
-func (w *sessionWriter) WriteHeader(status int) {
-	if w.begin(); w.err == nil {
+func (w *beforeAnswer) WriteHeader(status int) {
+	if w.begin(status); w.err == nil {
 		w.ResponseWriter.WriteHeader(status)
 	}
 }
 
-func (w *sessionWriter) Write(b []byte) (int, error) {
-	if w.begin(); w.err != nil {
+func (w *beforeAnswer) Write(b []byte) (int, error) {
+	if w.begin(http.StatusOK); w.err != nil {
 		return len(b), nil //nolint:nilerr // WithSession answers with the error
 	}
 	return w.ResponseWriter.Write(b)
 }
 
 // Unwrap implements the interface that [http.ResponseController] uses.
-func (w *sessionWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *beforeAnswer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // SessionOwner is the person to whom a session belongs.
 type SessionOwner struct {
@@ -276,7 +276,7 @@ func (s *Kit) need(role crash.Role, allows func(crash.User) bool) func(http.Hand
 				next.ServeHTTP(w, r)
 				return nil
 			case u.GroupsExpired:
-				return askToSignInAgain(s, w, r, crash.ErrGroupsExpired)
+				return AskToSignInAgain(s, w, r, crash.ErrGroupsExpired)
 			case u.ID != 0 && u.Role == crash.RoleNone:
 				return errNoRights(u)
 			case u.Role != crash.RoleNone:

@@ -78,7 +78,7 @@ func TestPanicInTheMiddleAbortsTheAnswer(t *testing.T) {
 func TestSessionThatCannotBeStored(t *testing.T) {
 	t.Parallel()
 	w := httptest.NewRecorder()
-	sw := &sessionWriter{ResponseWriter: w, save: func() error { return errors.New("away") }}
+	sw := &beforeAnswer{ResponseWriter: w, do: func(int) error { return errors.New("away") }}
 	sw.Header().Set("Location", "/")
 	sw.WriteHeader(http.StatusSeeOther)
 	if n, err := sw.Write([]byte("page")); n != 4 || err != nil {
