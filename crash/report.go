@@ -16,6 +16,7 @@ import (
 	"io/fs"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -320,6 +321,19 @@ func InFolder(dir string, add func() error) error {
 // maxFolderTries ends a loop over an error that does not come from a removed folder. Each further try
 // needs another removal at the wrong moment.
 const maxFolderTries = 100
+
+// RemoveLeftovers removes files of a folder that dead processes did not complete, whose names begin with
+// prefix. It skips files of the last day, because another process may be writing them.
+func RemoveLeftovers(dir, prefix string, now time.Time) error {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		info, err := e.Info()
+		if err == nil && strings.HasPrefix(e.Name(), prefix) && now.Sub(info.ModTime()) > 24*time.Hour {
+			_ = os.Remove(filepath.Join(dir, e.Name())) // tried again the next time
+		}
+	}
+	return err
+}
 
 // Truncate returns at most the first n characters of s.
 func Truncate(s string, n int) string {

@@ -475,8 +475,8 @@ func searchText(r *debuginfo.Result) string {
 		return onOneLine(r.Origin)
 	}
 	var tried []string
-	for _, a := range r.Attempts {
-		one := a.Source + ": " + string(a.Outcome)
+	for _, a := range r.Searched {
+		one := a.Source + ": " + a.Outcome
 		if a.Detail != "" {
 			one += " (" + a.Detail + ")"
 		}

@@ -133,25 +133,15 @@ var errTooLarge = crash.Errorf(crash.TooLarge, "blob_too_large", "A file of more
 // hard links.
 type Folder struct{ dir string }
 
-const (
-	incoming     = ".incoming-" // begins the names of files that are being written
-	incomingKept = 24 * time.Hour
-)
+const incoming = ".incoming-" // begins the names of files that are being written
 
 // OpenFolder opens a folder and creates it if it is missing. It removes what dead processes left.
 func OpenFolder(dir string) (*Folder, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("folder of blobs: %w", err)
 	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
+	if err := crash.RemoveLeftovers(dir, incoming, time.Now()); err != nil {
 		return nil, fmt.Errorf("folder of blobs: %w", err)
-	}
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), incoming) &&
-			time.Since(info.ModTime()) > incomingKept {
-			_ = os.Remove(filepath.Join(dir, e.Name())) // tried again the next time
-		}
 	}
 	return &Folder{dir}, nil
 }
@@ -370,8 +360,7 @@ func (b *Bucket) Check(ctx context.Context) error {
 	ok, err := b.client.BucketExists(ctx, b.location.Bucket)
 	switch {
 	case isRefusal(err):
-		return crash.Errorf(crash.Invalid, "blobs_refused", "The object storage at %s refuses the credentials: %s.",
-			b.location.Endpoint, minio.ToErrorResponse(err).Code).Because(err)
+		return b.refused(err)
 	case err != nil:
 		return b.classify(ctx, "check", "", err)
 	case !ok:
@@ -384,6 +373,11 @@ func (b *Bucket) Check(ctx context.Context) error {
 func isRefusal(err error) bool {
 	status := minio.ToErrorResponse(err).StatusCode
 	return status == http.StatusForbidden || status == http.StatusUnauthorized
+}
+
+func (b *Bucket) refused(err error) error {
+	return crash.Errorf(crash.Invalid, "blobs_refused", "The object storage at %s refuses the credentials: %s.",
+		b.location.Endpoint, minio.ToErrorResponse(err).Code).Because(err)
 }
 
 // classify returns fs.ErrNotExist for a missing blob, the error of ctx if that is done, and
@@ -449,8 +443,7 @@ func (b *Bucket) PutLarge(ctx context.Context, key string, file *os.File) error 
 	_, err = b.client.PutObject(ctx, b.location.Bucket, b.location.Prefix+key, &exactly{file, info.Size()}, info.Size(),
 		options)
 	if isRefusal(err) {
-		return crash.Errorf(crash.Invalid, "blobs_refused", "The object storage at %s refuses the credentials: %s.",
-			b.location.Endpoint, minio.ToErrorResponse(err).Code).Because(err)
+		return b.refused(err)
 	}
 	if err != nil {
 		return b.classify(ctx, "store", key, err)

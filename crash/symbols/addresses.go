@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -51,10 +50,13 @@ func (s *Symboliser) Name(ctx context.Context, report crash.Fields) (Result, err
 	if !ok {
 		return Result{}, crash.Errorf(crash.Unprocessable, "no_addresses", "The report has no address signature.")
 	}
-	machine, class, ok := machineOf(debuginfo.ArchitectureOf(report))
-	if !ok {
+	architecture := debuginfo.ArchitectureOf(report)
+	known := slices.IndexFunc(debuginfo.Architectures, func(a debuginfo.Architecture) bool {
+		return a.Name == architecture
+	})
+	if known < 0 {
 		return Result{}, crash.Errorf(crash.Unprocessable, "unknown_architecture",
-			"mishap does not know the architecture %q.", crash.Shorten(debuginfo.ArchitectureOf(report), 50))
+			"mishap does not know the architecture %q.", crash.Shorten(architecture, 50))
 	}
 	if s.Builds == nil {
 		return Result{}, ErrUnknownBuilds
@@ -92,7 +94,7 @@ func (s *Symboliser) Name(ctx context.Context, report crash.Fields) (Result, err
 		return r, ErrUnknownBuilds
 	}
 	stack := addressStack{places: places, modules: r.Modules}
-	if err := s.naming.name(ctx, s, &stack, report, machine, class); err != nil {
+	if err := s.naming.name(ctx, s, &stack, report, debuginfo.Architectures[known]); err != nil {
 		return r, err
 	}
 	r.Engine = stack.engine
@@ -117,14 +119,19 @@ func parseAddresses(signature string) (places []place, signal string, ok bool) {
 	parts := strings.Split(signature, ":")
 	first := len(parts)
 	for first > 0 {
-		path, hex, found := cutLast(parts[first-1], '+')
-		offset, err := strconv.ParseUint(hex, 16, 64)
-		if !found || err != nil || path == "" {
+		part := parts[first-1]
+		plus := strings.LastIndexByte(part, '+')
+		if plus < 1 {
 			break
 		}
-		places = append([]place{{path: path, offset: offset}}, places...)
+		offset, err := strconv.ParseUint(part[plus+1:], 16, 64)
+		if err != nil {
+			break
+		}
+		places = append(places, place{path: part[:plus], offset: offset})
 		first--
 	}
+	slices.Reverse(places)
 	if first < 2 || len(places) == 0 {
 		return nil, "", false
 	}
@@ -132,13 +139,6 @@ func parseAddresses(signature string) (places []place, signal string, ok bool) {
 		return nil, "", false
 	}
 	return places, parts[first-1], true
-}
-
-func cutLast(s string, sep byte) (before, after string, found bool) {
-	if i := strings.LastIndexByte(s, sep); i >= 0 {
-		return s[:i], s[i+1:], true
-	}
-	return s, "", false
 }
 
 // machineOf returns what ELF files of an architecture say.
@@ -270,12 +270,8 @@ func (s *addressStack) interrupted(i int) bool {
 }
 
 func (s *addressStack) addFrame(f gdbFrame, module int) {
-	function := f.Function
-	if function == "" {
-		function = "??"
-	}
 	s.functions = append(s.functions, f.Function)
-	s.add(function+" ()", f, module)
+	s.add(cmp.Or(f.Function, "??")+" ()", f, module)
 }
 
 // aborting lists functions that end the program with a message. apport groups by the message, which
@@ -290,16 +286,12 @@ func (s *addressStack) aborted() bool {
 }
 
 func (s *addressStack) add(text string, f gdbFrame, module int) {
-	line := fmt.Sprintf("#%-2d %s", len(s.lines), text)
-	switch {
-	case f.File != "" && f.Line > 0:
-		line += fmt.Sprintf(" at %s:%d", f.File, f.Line)
-	case f.File != "":
-		line += " at " + f.File
-	case module >= 0 && !s.modules[module].program:
-		line += " from " + oneLine(s.modules[module].Path)
+	library := ""
+	if module >= 0 && !s.modules[module].program {
+		library = s.modules[module].Path
 	}
-	s.lines, s.numbers = append(s.lines, line), append(s.numbers, module)
+	s.lines = append(s.lines, fmt.Sprintf("#%-2d %s", len(s.lines), text)+f.place(library))
+	s.numbers = append(s.numbers, module)
 }
 
 // AfterCall reports whether the place is behind an instruction that calls a function. known is false if
@@ -402,23 +394,23 @@ type moduleKey struct {
 }
 
 func (n *naming) name(ctx context.Context, s *Symboliser, stack *addressStack, report crash.Fields,
-	machine elf.Machine, class elf.Class,
+	architecture debuginfo.Architecture,
 ) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if err := n.start(ctx, s, debuginfo.ArchitectureOf(report)); err != nil {
+	if err := n.start(ctx, s, architecture.Name); err != nil {
 		return err
 	}
 	stack.opened = make([]openModule, len(stack.modules))
 	group, opening := errgroup.WithContext(ctx)
 	group.SetLimit(searches)
 	for i, m := range stack.modules {
-		if open, ok := n.modules[moduleKey{m.BuildID, machine}]; ok {
+		if open, ok := n.modules[moduleKey{m.BuildID, architecture.Machine}]; ok {
 			open.Path, open.Frames, open.program = m.Path, m.Frames, m.program
 			stack.opened[i] = open
 			continue
 		}
-		w := debuginfo.Wanted{ID: m.BuildID, Machine: machine, Class: class, Path: m.Path}
+		w := debuginfo.Wanted{ID: m.BuildID, Machine: architecture.Machine, Class: architecture.Class, Path: m.Path}
 		if m.program {
 			w.Packages = packagesOf(report)
 		}
@@ -435,7 +427,7 @@ func (n *naming) name(ctx context.Context, s *Symboliser, stack *addressStack, r
 	for i, open := range stack.opened {
 		stack.modules[i] = open.Module
 		if open.Executable.Found && open.hasDWARF() && !lacks(open.Shared) {
-			n.modules[moduleKey{open.BuildID, machine}] = open
+			n.modules[moduleKey{open.BuildID, architecture.Machine}] = open
 		}
 	}
 	err := stack.ask(ctx, n.gdb)
@@ -463,8 +455,7 @@ func (n *naming) start(ctx context.Context, s *Symboliser, architecture string) 
 	}
 	err = s.checkSandbox(ctx, job.dir)
 	if err == nil {
-		n.gdb, err = startNamer(ctx, gdbRequest{Program: program, Dir: job.dir, Debug: debugDir, Memory: s.Memory,
-			Time: s.Time})
+		n.gdb, err = startNamer(ctx, gdbRequest{Program: program, Dir: job.dir, Memory: s.Memory, Time: s.Time})
 	}
 	if err != nil {
 		return errors.Join(err, job.Close())
@@ -508,16 +499,11 @@ func (n *naming) open(ctx context.Context, m Module, w debuginfo.Wanted, number 
 	if open.file == "" {
 		return open, nil
 	}
-	file, err := os.Open(filepath.Join(n.job.dir, open.file))
+	file, err := n.job.headers(open.file)
 	if err != nil {
-		return open, fmt.Errorf("folder of a job: %w", err)
+		return open, err
 	}
-	defer file.Close() //nolint:errcheck // only read
-	headers, err := debuginfo.OpenELF(file)
-	if err != nil {
-		return open, fmt.Errorf("folder of a job: %w", err)
-	}
-	for i, s := range headers.Segments {
+	for i, s := range file.Segments {
 		if s.Type != elf.PT_LOAD || s.Flags&elf.PF_X == 0 {
 			continue
 		}
@@ -525,7 +511,7 @@ func (n *naming) open(ctx context.Context, m Module, w debuginfo.Wanted, number 
 			open.code = nil
 			break
 		}
-		open.code = &headers.Segments[i]
+		open.code = &file.Segments[i]
 	}
 	return open, nil
 }
@@ -575,22 +561,28 @@ func renderFrames(core *Core, frames []gdbFrame) string {
 		for i, name := range f.Args {
 			args[i] = name + "=..."
 		}
-		function := f.Function
-		if function == "" {
-			function = "??"
+		library := ""
+		if m := core.ModuleAt(f.Address); m != nil && !m.Program {
+			library = m.Path
 		}
-		line := fmt.Sprintf("#%-2d 0x%0*x in %s (%s)", i, digits, f.Address, function, strings.Join(args, ", "))
-		switch m := core.ModuleAt(f.Address); {
-		case f.File != "" && f.Line > 0:
-			line += fmt.Sprintf(" at %s:%d", f.File, f.Line)
-		case f.File != "":
-			line += " at " + f.File
-		case m != nil && !m.Program:
-			line += " from " + oneLine(m.Path)
-		}
-		lines = append(lines, line)
+		line := fmt.Sprintf("#%-2d 0x%0*x in %s (%s)", i, digits, f.Address, cmp.Or(f.Function, "??"),
+			strings.Join(args, ", "))
+		lines = append(lines, line+f.place(library))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// place returns the source line of a frame or, if that is unknown, its library.
+func (f gdbFrame) place(library string) string {
+	switch {
+	case f.File != "" && f.Line > 0:
+		return fmt.Sprintf(" at %s:%d", f.File, f.Line)
+	case f.File != "":
+		return " at " + f.File
+	case library != "":
+		return " from " + oneLine(library)
+	}
+	return ""
 }
 
 func renderThreads(core *Core, threads []gdbThread) string {
@@ -602,7 +594,7 @@ func renderThreads(core *Core, threads []gdbThread) string {
 		t := threads[i]
 		target := t.Target
 		if t.Number <= len(core.Threads) {
-			target = fmt.Sprintf("LWP %d", core.Threads[t.Number-1].ID)
+			target = fmt.Sprintf("LWP %d", core.Threads[t.Number-1])
 		}
 		_, _ = fmt.Fprintf(&b, "Thread %d (%s):\n%s\n", t.Number, target, renderFrames(core, t.Frames))
 		if i > 0 {

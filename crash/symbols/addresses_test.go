@@ -218,7 +218,8 @@ func TestLoaded(t *testing.T) {
 		if l.Build != known[l.Path] || l.Deleted || l.Archive != "" {
 			t.Errorf("got %+v", l)
 		}
-		r.Modules[i].Executable = &debuginfo.Result{Found: true, Origin: "http://symbols.example.com (tail_1.0_amd64.deb)"}
+		r.Modules[i].Executable = &debuginfo.Result{SymbolSearch: crash.SymbolSearch{Found: true,
+			Origin: "http://symbols.example.com (tail_1.0_amd64.deb)"}}
 	}
 	if got := r.Loaded()[0].Archive; got != "tail_1.0_amd64.deb" {
 		t.Errorf("got archive %q", got)

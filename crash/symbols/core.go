@@ -26,9 +26,8 @@ type Core struct {
 	Architecture string // Debian's name: "amd64"
 	Machine      elf.Machine
 	Class        elf.Class
-	PID          int
 	Signal       int          // that ended the process; 0: unknown
-	Threads      []CoreThread // the one that crashed is first
+	Threads      []int        // the kernel's ids; the one that crashed is first
 	Modules      []CoreModule // in the order of their addresses
 	Executable   string       // path of the program; empty: unknown
 	Truncated    bool         // the end of the core is missing
@@ -36,12 +35,6 @@ type Core struct {
 	file     *debuginfo.ELF
 	segments []debuginfo.Segment // loaded ones, by address
 	vdso     uint64
-}
-
-// CoreThread is one thread of the process.
-type CoreThread struct {
-	ID     int // of the kernel
-	Signal int
 }
 
 // CoreModule is a program or library that was mapped into the process.
@@ -97,7 +90,6 @@ func ReadCore(in io.ReaderAt, size int64) (*Core, error) {
 	if len(c.Threads) == 0 {
 		return nil, damaged(errors.New("it lists no threads"))
 	}
-	c.Signal = c.Threads[0].Signal
 	return c, c.addModules(files)
 }
 
@@ -175,15 +167,7 @@ func (c *Core) addModules(files []mappedFile) error {
 		}
 		files = files[n:]
 	}
-	slices.SortStableFunc(c.Modules, func(a, b CoreModule) int {
-		switch {
-		case a.Start < b.Start:
-			return -1
-		case a.Start > b.Start:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(c.Modules, func(a, b CoreModule) int { return cmp.Compare(a.Start, b.Start) })
 	return nil
 }
 
@@ -236,7 +220,6 @@ func pathOf(name string) string {
 // The types of notes, as in the kernel's uapi/linux/elf.h.
 const (
 	notePrStatus = 1
-	notePrPsInfo = 3
 	noteAuxv     = 6
 	noteFile     = 0x46494c45
 )
@@ -271,8 +254,6 @@ func (c *Core) readNotes() ([]mappedFile, error) {
 			switch n.Type {
 			case notePrStatus:
 				return c.addThread(n)
-			case notePrPsInfo:
-				return c.readProcess(n)
 			case noteAuxv:
 				entry = c.readAuxv(n)
 			case noteFile:
@@ -319,23 +300,10 @@ func (c *Core) addThread(n debuginfo.Note) error {
 	if len(c.Threads) == maxCoreThreads {
 		return crash.Errorf(crash.Invalid, "too_many_threads", "The core has more than %d threads.", maxCoreThreads)
 	}
-	c.Threads = append(c.Threads, CoreThread{
-		ID: int(int32(c.file.Order.Uint32(b[idAt:]))), Signal: int(c.file.Order.Uint16(b[signalAt:])), //nolint:gosec // a pid
-	})
-	return nil
-}
-
-// readProcess reads the id of the process. It ignores name and arguments, which are private.
-func (c *Core) readProcess(n debuginfo.Note) error {
-	at := 24
-	if c.Class == elf.ELFCLASS32 {
-		at = 12 // user and group ids have 16 bits
+	if len(c.Threads) == 0 {
+		c.Signal = int(c.file.Order.Uint16(b[signalAt:]))
 	}
-	b, err := c.desc(n, at+4)
-	if err != nil {
-		return err
-	}
-	c.PID = int(int32(c.file.Order.Uint32(b[at:]))) //nolint:gosec // a pid
+	c.Threads = append(c.Threads, int(int32(c.file.Order.Uint32(b[idAt:])))) //nolint:gosec // a pid
 	return nil
 }
 
@@ -398,11 +366,5 @@ func (c *Core) desc(n debuginfo.Note, size int) ([]byte, error) {
 		return nil, errors.New("a note is too short")
 	}
 	b := make([]byte, size)
-	if got, err := c.file.ReadAt(b, int64(n.At)); got < size { //nolint:gosec // checked by EachNote
-		if err == nil || errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
-		}
-		return nil, err
-	}
-	return b, nil
+	return b, c.file.ReadFull(b, n.At)
 }

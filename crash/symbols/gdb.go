@@ -34,9 +34,7 @@ const (
 
 type gdbRequest struct {
 	Program string      // path of gdb
-	Dir     string      // folder with the files, absolute; gdb can read nothing else of this kind
-	Core    string      // name of the core in the folder
-	Debug   string      // name of the folder with debug files, by build-id
+	Dir     string      // folder with the core and the files, absolute; gdb can read nothing else of this kind
 	Modules []gdbModule // programs and libraries
 	Threads int         // in the core
 	Aborted bool        // the program aborted: look for a message
@@ -178,7 +176,7 @@ func gdbArguments(r gdbRequest) []string {
 		"libthread-db-search-path /nonexistent", "confirm off", "width 0", "height 0", "history save off",
 		// Cores do not hold the code; take it from the files. Without it gdb would show zeros.
 		"trust-readonly-sections on",
-		"debug-file-directory " + filepath.Join(r.Dir, r.Debug),
+		"debug-file-directory " + filepath.Join(r.Dir, debugDir),
 	} {
 		args = append(args, "-iex", "set "+set)
 	}
@@ -285,7 +283,7 @@ func (s *session) work(r gdbRequest, found *gdbStack) error {
 	if found.Version, err = s.version(); err != nil {
 		return err
 	}
-	if _, err := s.do("-target-select core %s", r.Core); err != nil {
+	if _, err := s.do("-target-select core " + coreName); err != nil {
 		return err
 	}
 	for _, m := range r.Modules {
@@ -480,7 +478,7 @@ const maxDepth = 32
 var errMI = errors.New("gdb's answer is malformed")
 
 func parseRecord(line string) (record, error) {
-	line = strings.TrimRight(line, "\r\n")
+	line = escapes.Replace(strings.TrimRight(line, "\r\n"))
 	if strings.TrimSpace(line) == "(gdb)" {
 		return record{}, nil
 	}
@@ -591,64 +589,18 @@ func (p *parser) items(end byte, depth int) (value, error) {
 	}
 }
 
+// escapes writes gdb's one escape that Go does not know as another one.
+var escapes = strings.NewReplacer(`\\`, `\\`, `\e`, `\033`)
+
 // text parses a string in C's notation.
 func (p *parser) text() (string, error) {
-	if p.in == "" || p.in[0] != '"' {
+	quoted, err := strconv.QuotedPrefix(p.in)
+	if err != nil || quoted[0] != '"' {
 		return "", errMI
 	}
-	var b strings.Builder
-	s := p.in[1:]
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; c {
-		case '"':
-			p.in = s[i+1:]
-			return strings.ToValidUTF8(b.String(), "\uFFFD"), nil
-		case '\\':
-			i++
-			if i == len(s) {
-				return "", errMI
-			}
-			if '0' <= s[i] && s[i] <= '7' {
-				n := 1
-				for n < 3 && i+n < len(s) && '0' <= s[i+n] && s[i+n] <= '7' {
-					n++
-				}
-				code, err := strconv.ParseUint(s[i:i+n], 8, 8)
-				if err != nil {
-					return "", errMI
-				}
-				b.WriteByte(byte(code))
-				i += n - 1
-				continue
-			}
-			b.WriteByte(unescape(s[i]))
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return "", errMI
-}
-
-func unescape(c byte) byte {
-	switch c {
-	case 'n':
-		return '\n'
-	case 't':
-		return '\t'
-	case 'r':
-		return '\r'
-	case 'a':
-		return '\a'
-	case 'b':
-		return '\b'
-	case 'f':
-		return '\f'
-	case 'v':
-		return '\v'
-	case 'e', 'E':
-		return '\x1b'
-	}
-	return c
+	p.in = p.in[len(quoted):]
+	text, err := strconv.Unquote(quoted)
+	return strings.ToValidUTF8(text, "\uFFFD"), err
 }
 
 // maxName limits names from debug information, in code points.

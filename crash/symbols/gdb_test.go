@@ -62,7 +62,8 @@ func TestClean(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"std::map<int, char>": "std::map<int, char>", "a\nb\x1b[2J\u0085\u2028é": "a\uFFFDb\uFFFD[2J\uFFFD\uFFFDé",
-		strings.Repeat("é", 1025): strings.Repeat("é", 1024) + "…", strings.Repeat("é", 1024): strings.Repeat("é", 1024),
+		strings.Repeat("é", 1025): strings.Repeat("é", 1024) + "…",
+		strings.Repeat("é", 1024): strings.Repeat("é", 1024),
 	} {
 		checktest.Equal(t, in, cleanName(in), want)
 	}
@@ -107,7 +108,7 @@ func TestNoScripts(t *testing.T) {
 		}
 		return names
 	}
-	if got := ran(gdbArguments(gdbRequest{Dir: work, Debug: "debug"})...); len(got) > 0 {
+	if got := ran(gdbArguments(gdbRequest{Dir: work})...); len(got) > 0 {
 		t.Errorf("with our settings, these scripts ran: %v", got)
 	}
 	unsafe := ran("-q", "-i=mi3", "-iex", "add-auto-load-safe-path /", "-iex", "set auto-load local-gdbinit on", "-iex",
@@ -135,7 +136,7 @@ func newNamer(t *testing.T) (*gdbNamer, string) {
 	program, err := FindDebugger("amd64")
 	checktest.NoError(t, err)
 	dir := symboltest.TempDir(t)
-	n, err := startNamer(t.Context(), gdbRequest{Program: program, Dir: dir, Debug: "debug", Memory: 4 << 30,
+	n, err := startNamer(t.Context(), gdbRequest{Program: program, Dir: dir, Memory: 4 << 30,
 		Time: time.Minute})
 	checktest.NoError(t, err)
 	t.Cleanup(n.Close)

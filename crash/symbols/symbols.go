@@ -75,18 +75,15 @@ func (s *Symboliser) checkSandbox(ctx context.Context, dir string) error {
 	return err
 }
 
-// architectures lists the architectures whose cores package corefile reads.
-var architectures = [...]string{"amd64", "i386", "arm64", "armhf", "riscv64", "ppc64el", "s390x"}
-
 // Architectures returns the architectures of cores (Debian's names) that this machine can symbolise.
 // The error is Unavailable if gdb is missing or cannot be confined.
 func (s *Symboliser) Architectures(ctx context.Context) ([]string, error) {
 	var all []string
 	var first error
-	for _, name := range architectures {
-		if _, err := FindDebugger(name); err == nil {
-			all = append(all, name)
-		} else if first == nil || name == runtime.GOARCH {
+	for _, a := range debuginfo.Architectures {
+		if _, err := FindDebugger(a.Name); err == nil {
+			all = append(all, a.Name)
+		} else if first == nil || a.Name == runtime.GOARCH {
 			first = err
 		}
 	}
@@ -213,8 +210,8 @@ func (j *Job) Run(ctx context.Context, report crash.Fields) (Result, error) {
 	if r.Modules, err = j.findFiles(ctx, core, assumed, packagesOf(report)); err != nil {
 		return r, err
 	}
-	request := gdbRequest{Program: program, Dir: j.dir, Core: coreName, Debug: debugDir, Threads: len(core.Threads),
-		Aborted: core.Signal == 6, Memory: j.s.Memory, Time: j.s.Time}
+	request := gdbRequest{Program: program, Dir: j.dir, Threads: len(core.Threads), Aborted: core.Signal == 6,
+		Memory: j.s.Memory, Time: j.s.Time}
 	placed := map[uint64]bool{}
 	for _, m := range r.Modules {
 		if m.file != "" && !placed[m.Start] {
@@ -341,17 +338,10 @@ func describe(r *debuginfo.Result) *crash.SymbolSearch {
 	if r == nil {
 		return nil
 	}
-	s := &crash.SymbolSearch{Found: r.Found, Origin: r.Origin, Size: r.Size, Retry: r.Retry()}
-	for _, a := range r.Attempts {
-		s.Searched = append(s.Searched, crash.SymbolAttempt{Source: a.Source, Outcome: string(a.Outcome), Detail: a.Detail})
-	}
-	return s
+	return &r.SymbolSearch
 }
 
 const jobPrefix = "mishap-job-"
-
-// nobody is the user and group that gdb gets if mishap runs as root.
-const nobody = 65534
 
 // workDir creates the folder of jobs. If mishap runs as root, gdb runs as nobody. If that user cannot
 // reach the folder, workDir returns another one.
@@ -400,7 +390,7 @@ func readableForNobody(path string, mode fs.FileMode) error {
 	if os.Geteuid() != 0 {
 		return nil
 	}
-	return errors.Join(os.Chown(path, 0, nobody), os.Chmod(path, mode))
+	return errors.Join(os.Chown(path, 0, sandbox.Nobody), os.Chmod(path, mode))
 }
 
 // leftoverAge is the age at which a folder without a core is that of a process that died.
@@ -592,9 +582,11 @@ func (j *Job) findModule(ctx context.Context, m *Module, w debuginfo.Wanted, num
 	}
 	m.file = name
 	if m.assumed {
-		if m.offset, err = offsetOf(filepath.Join(j.dir, name), m.Start); err != nil {
+		file, err := j.headers(name)
+		if err != nil {
 			return err
 		}
+		m.offset = m.Start - file.FirstAddress()
 	}
 	return j.findSymbols(ctx, m, w)
 }
@@ -614,19 +606,18 @@ func (j *Job) findSymbols(ctx context.Context, m *Module, w debuginfo.Wanted) (e
 	return err
 }
 
-// offsetOf returns the difference between addresses in the process and in a verified file whose first
-// byte is at start.
-func offsetOf(name string, start uint64) (offset uint64, err error) {
-	in, err := os.Open(name)
+// headers reads the headers of a verified file in the job's folder.
+func (j *Job) headers(name string) (*debuginfo.ELF, error) {
+	in, err := os.Open(filepath.Join(j.dir, name))
 	if err != nil {
-		return 0, fmt.Errorf("folder of a job: %w", err)
+		return nil, fmt.Errorf("folder of a job: %w", err)
 	}
 	defer in.Close() //nolint:errcheck // only read
 	f, err := debuginfo.OpenELF(in)
 	if err != nil {
-		return 0, fmt.Errorf("folder of a job: %w", err)
+		return nil, fmt.Errorf("folder of a job: %w", err)
 	}
-	return start - f.FirstAddress(), nil
+	return f, nil
 }
 
 func (j *Job) findDebuginfo(ctx context.Context, w debuginfo.Wanted) (*debuginfo.Result, error) {

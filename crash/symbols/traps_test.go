@@ -150,7 +150,7 @@ func TestStrippedProgramAsDebuginfo(t *testing.T) {
 	stripped := symboltest.Debuginfod(t, []string{"scripted"}, "-F", filepath.Join(dir, "root"))
 	r := newBench(t, stripped).must(t, symboltest.Core(t, "scripted"))
 	m := r.Modules[0]
-	if m.Debuginfo == nil || m.Debuginfo.Found || m.Debuginfo.Attempts[2].Outcome != debuginfo.OutcomeUnusable {
+	if m.Debuginfo == nil || m.Debuginfo.Found || m.Debuginfo.Searched[2].Outcome != debuginfo.OutcomeUnusable {
 		t.Fatalf("got %+v, want it unusable", m.Debuginfo)
 	}
 	good := symboltest.Debuginfod(t, []string{"scripted"}, "-F", filepath.Join(dir, "symbols"))

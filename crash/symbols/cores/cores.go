@@ -7,11 +7,9 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -70,26 +68,17 @@ func openFolder(dir string) (*blobs.Folder, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("folder of cores: %w", err)
 	}
-	removePartials(dir)
+	if err := crash.RemoveLeftovers(dir, partial, time.Now()); err != nil {
+		return nil, fmt.Errorf("folder of cores: %w", err)
+	}
 	return blobs.OpenFolder(dir)
 }
 
-func (s *Store) identify(ctx context.Context) error {
-	fresh := strings.NewReader(randomText())
-	if _, err := s.blobs.Put(ctx, s.prefix+idKey, fresh, fresh.Size()); err != nil {
+func (s *Store) identify(ctx context.Context) (err error) {
+	if s.id, err = permanentText(ctx, s.blobs, s.prefix+idKey); err != nil {
 		return fmt.Errorf("identity of the cores: %w", err)
 	}
-	in, err := s.blobs.Open(ctx, s.prefix+idKey, 0, 1000)
-	if err != nil {
-		return fmt.Errorf("identity of the cores: %w", err)
-	}
-	defer in.Close() //nolint:errcheck // only read
-	b, err := io.ReadAll(in)
-	if err == nil && len(b) < 32 {
-		err = errors.New("the identity of the cores is damaged")
-	}
-	s.id = strings.TrimSpace(string(b))
-	return err
+	return nil
 }
 
 // Key returns the key for encrypting cores: the configured one or, if that is empty, a random one in
@@ -98,50 +87,35 @@ func Key(dataDir string, configured crash.Secret) (crash.Secret, error) {
 	if configured != "" {
 		return configured, nil
 	}
-	if err := os.MkdirAll(dataDir, 0o700); err != nil {
-		return "", fmt.Errorf("key of cores: %w", err)
-	}
-	key, err := permanentText(filepath.Join(dataDir, "cores.key"))
+	folder, err := openFolder(dataDir)
 	if err != nil {
-		return "", fmt.Errorf("key of cores: %w", err)
+		return "", err
+	}
+	key, err := permanentText(context.Background(), folder, "cores.key")
+	if err != nil {
+		return "", fmt.Errorf("key of cores, in %s: %w", dataDir, err)
 	}
 	return crash.Secret(key), nil
 }
 
-// permanentText returns the content of a file. If the file is missing, it creates it with a random
-// text, whatever other processes do at the same time.
-func permanentText(name string) (string, error) {
-	b, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err := createRandom(name); err != nil && !errors.Is(err, fs.ErrExist) {
-			return "", err
-		}
-		b, err = os.ReadFile(name)
+// permanentText returns the content of a blob. If the blob is missing, it stores a random text,
+// whatever other processes do at the same time.
+func permanentText(ctx context.Context, in blobs.Store, key string) (string, error) {
+	fresh := strings.NewReader(rand.Text() + rand.Text() + "\n")
+	if _, err := in.Put(ctx, key, fresh, fresh.Size()); err != nil {
+		return "", err
 	}
+	blob, err := in.Open(ctx, key, 0, -1)
+	if err != nil {
+		return "", err
+	}
+	defer blob.Close() //nolint:errcheck // only read
+	b, err := io.ReadAll(blob)
 	text := strings.TrimSpace(string(b))
 	if err == nil && len(text) < 32 {
-		err = fmt.Errorf("%s is damaged; remove it, with the cores that were stored with it", name)
+		err = fmt.Errorf("%s is damaged; remove it, with the cores that were stored with it", key)
 	}
 	return text, err
-}
-
-func createRandom(name string) error {
-	f, err := os.CreateTemp(filepath.Dir(name), partial+"*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) //nolint:errcheck // removed later as a partial file
-	_, err = f.WriteString(randomText())
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Link(f.Name(), name)
-}
-
-func randomText() string {
-	b := make([]byte, 32)
-	_, _ = rand.Read(b) // never fails
-	return hex.EncodeToString(b) + "\n"
 }
 
 // ID returns the identity of the storage, which is the same for all processes that use it.
@@ -386,16 +360,4 @@ func (s *Store) RemoveOld(ctx context.Context, before time.Time, most int64,
 		removed = append(removed, c.Report)
 	}
 	return removed, err
-}
-
-// removePartials removes partial files that a terminated process left. It skips recent files,
-// because another process may be writing them.
-func removePartials(dir string) {
-	rests, _ := filepath.Glob(filepath.Join(dir, partial+"*")) // the pattern is valid
-	for _, name := range rests {
-		info, err := os.Lstat(name)
-		if err == nil && time.Since(info.ModTime()) > 24*time.Hour {
-			_ = os.Remove(name)
-		}
-	}
 }

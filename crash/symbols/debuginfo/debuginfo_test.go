@@ -83,7 +83,7 @@ func TestServers(t *testing.T) {
 	elsewhere, _ := answers(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(right) })
 	for name, c := range map[string]struct {
 		answer  http.HandlerFunc
-		outcome Outcome
+		outcome string
 		detail  string
 	}{
 		"missing": {http.NotFound, OutcomeMissing, ""},
@@ -123,7 +123,7 @@ func TestServers(t *testing.T) {
 				f.servers[0].idle = 50 * time.Millisecond
 			}
 			r := find(t, f, w)
-			got := r.Attempts[2]
+			got := r.Searched[2]
 			if got.Outcome != c.outcome || !strings.Contains(got.Detail, c.detail) || got.Source != address {
 				t.Errorf("got %+v, want %s, %q", got, c.outcome, c.detail)
 			}
@@ -132,8 +132,8 @@ func TestServers(t *testing.T) {
 			}
 		})
 	}
-	if r := find(t, newFinder(t, openFolder(t, 0), crashtest.NobodyListens), w); r.Found || !r.Retry() ||
-		!strings.Contains(r.Attempts[2].Detail, "connection refused") {
+	if r := find(t, newFinder(t, openFolder(t, 0), crashtest.NobodyListens), w); r.Found || !r.Retry ||
+		!strings.Contains(r.Searched[2].Detail, "connection refused") {
 		t.Errorf("dead: got %+v", r)
 	}
 }
@@ -151,7 +151,7 @@ func TestPause(t *testing.T) {
 		searches.Go(func() {
 			w := w
 			w.ID = BuildID(fmt.Sprintf("%040x", n))
-			if r := find(t, f, w); r.Found || !r.Retry() {
+			if r := find(t, f, w); r.Found || !r.Retry {
 				t.Errorf("search %d: got %+v, want a failure that is tried again", n, r)
 			}
 		})
@@ -162,7 +162,7 @@ func TestPause(t *testing.T) {
 		t.Errorf("the server was asked %d times, want at most %d", before, atOnce)
 	}
 	r := find(t, f, w)
-	if got := r.Attempts[2]; got.Outcome != OutcomeFailed || !strings.Contains(got.Detail, "no byte in 50ms") ||
+	if got := r.Searched[2]; got.Outcome != OutcomeFailed || !strings.Contains(got.Detail, "no byte in 50ms") ||
 		!strings.Contains(got.Detail, "not asked until") {
 		t.Errorf("got %+v, want the reason", got)
 	}
@@ -227,14 +227,14 @@ func TestMisses(t *testing.T) {
 	age := func(by time.Duration) {
 		t.Helper()
 		all := cache.misses(w.ID, w.Kind)
-		last := all.of(address)
-		checktest.NoError(t, cache.addMiss(w.ID, w.Kind, misses{address: {count: last.count - 1}}, address,
-			Attempt{Outcome: OutcomeMissing}, last.at.Add(-by)))
+		last := all[address]
+		checktest.NoError(t, cache.addMiss(w.ID, w.Kind, map[string]miss{address: {count: last.count - 1}}, address,
+			OutcomeMissing, last.at.Add(-by)))
 	}
 	for i, step := range []struct {
 		age  time.Duration
 		want int64
-		last Outcome
+		last string
 	}{
 		{0, 1, OutcomeMissing}, {0, 1, OutcomeNotAsked}, {59 * time.Minute, 1, OutcomeNotAsked},
 		{2 * time.Minute, 2, OutcomeMissing}, {23 * time.Hour, 2, OutcomeNotAsked}, {2 * time.Hour, 3, OutcomeMissing},
@@ -243,8 +243,8 @@ func TestMisses(t *testing.T) {
 			age(step.age)
 		}
 		r := find(t, f, w)
-		if asked.Load() != step.want || r.Attempts[2].Outcome != step.last {
-			t.Errorf("step %d: got %d requests and %+v, want %d and %s", i, asked.Load(), r.Attempts, step.want, step.last)
+		if asked.Load() != step.want || r.Searched[2].Outcome != step.last {
+			t.Errorf("step %d: got %d requests and %+v, want %d and %s", i, asked.Load(), r.Searched, step.want, step.last)
 		}
 	}
 	other, asked := answers(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(debugFile(t, "tail")) })
@@ -308,7 +308,7 @@ func TestMachine(t *testing.T) {
 		if r := find(t, allowed, w); r.Found != strings.HasSuffix(path, "/tail") {
 			t.Errorf("%s: got %+v", path, r)
 		}
-		if r := find(t, newFinder(t, openFolder(t, 0)), w); r.Found || len(r.Attempts) != 2 {
+		if r := find(t, newFinder(t, openFolder(t, 0)), w); r.Found || len(r.Searched) != 2 {
 			t.Errorf("%s, not allowed: got %+v", path, r)
 		}
 	}
@@ -352,7 +352,7 @@ func TestPatternsAreKept(t *testing.T) {
 	t.Parallel()
 	address, asked := answers(t, http.NotFound)
 	r := find(t, newFinder(t, openFolder(t, 0), address, "!tai*"), wanted(t, "tail", Executable))
-	if asked.Load() != 0 || r.Attempts[2].Outcome != OutcomeNotAsked {
+	if asked.Load() != 0 || r.Searched[2].Outcome != OutcomeNotAsked {
 		t.Errorf("got %d requests and %+v", asked.Load(), r)
 	}
 }

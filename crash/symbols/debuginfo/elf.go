@@ -110,7 +110,7 @@ func OpenELF(in io.ReaderAt) (*ELF, error) {
 		return nil, fmt.Errorf("segments of %d bytes, want %d", entry, h.segmentSize)
 	}
 	table := make([]byte, count*entry)
-	if err := f.readAt(table, f.Word(b[h.segments:])); err != nil {
+	if err := f.ReadFull(table, f.Word(b[h.segments:])); err != nil {
 		return nil, fmt.Errorf("the table of segments is cut short: %w", err)
 	}
 	for ; len(table) > 0; table = table[entry:] {
@@ -161,7 +161,7 @@ func (f *ELF) Sections(size int64) ([]Section, error) {
 			f.sectionCount, f.sectionSize, maxSections, h.sectionSize)
 	}
 	table := make([]byte, int(f.sectionCount)*h.sectionSize)
-	if err := f.readAt(table, f.sectionsAt); err != nil {
+	if err := f.ReadFull(table, f.sectionsAt); err != nil {
 		return nil, fmt.Errorf("the table of sections is cut short: %w", err)
 	}
 	sections, nameAt := make([]Section, f.sectionCount), make([]uint32, f.sectionCount)
@@ -198,7 +198,7 @@ func (f *ELF) sectionNames(sections []Section) ([]byte, error) {
 		return nil, fmt.Errorf("a table of section names of %d bytes", in.Size)
 	}
 	names := make([]byte, in.Size)
-	return names, f.readAt(names, in.Offset)
+	return names, f.ReadFull(names, in.Offset)
 }
 
 // ReadSection returns the content of a section of at most limit bytes.
@@ -207,10 +207,11 @@ func (f *ELF) ReadSection(s Section, limit uint64) ([]byte, error) {
 		return nil, fmt.Errorf("section %q has %d bytes, want at most %d", s.Name, s.Size, limit)
 	}
 	b := make([]byte, s.Size)
-	return b, f.readAt(b, s.Offset)
+	return b, f.ReadFull(b, s.Offset)
 }
 
-func (f *ELF) readAt(b []byte, at uint64) error {
+// ReadFull fills b from an offset. It fails with io.ErrUnexpectedEOF if the file is cut short.
+func (f *ELF) ReadFull(b []byte, at uint64) error {
 	if len(b) == 0 {
 		return nil
 	}
@@ -228,30 +229,32 @@ func (f *ELF) readAt(b []byte, at uint64) error {
 	}
 }
 
+// Architecture is an architecture of ELF files that mishap knows.
+type Architecture struct {
+	Name    string // Debian's
+	Machine elf.Machine
+	Class   elf.Class
+	order   binary.ByteOrder
+}
+
+// Architectures lists them.
+var Architectures = []Architecture{
+	{"amd64", elf.EM_X86_64, elf.ELFCLASS64, binary.LittleEndian},
+	{"i386", elf.EM_386, elf.ELFCLASS32, binary.LittleEndian},
+	{"arm64", elf.EM_AARCH64, elf.ELFCLASS64, binary.LittleEndian},
+	{"armhf", elf.EM_ARM, elf.ELFCLASS32, binary.LittleEndian},
+	{"riscv64", elf.EM_RISCV, elf.ELFCLASS64, binary.LittleEndian},
+	{"ppc64el", elf.EM_PPC64, elf.ELFCLASS64, binary.LittleEndian},
+	{"s390x", elf.EM_S390, elf.ELFCLASS64, binary.BigEndian},
+}
+
 // Architecture returns Debian's name of the file's architecture, or an empty string if mishap does
 // not know it.
 func (f *ELF) Architecture() string {
-	if f.Class == elf.ELFCLASS32 {
-		switch {
-		case f.Machine == elf.EM_386:
-			return "i386"
-		case f.Machine == elf.EM_ARM && f.Order == binary.LittleEndian:
-			return "armhf"
+	for _, a := range Architectures {
+		if a.Machine == f.Machine && a.Class == f.Class && a.order == f.Order {
+			return a.Name
 		}
-		return ""
-	}
-	little := f.Order == binary.LittleEndian
-	switch {
-	case f.Machine == elf.EM_X86_64 && little:
-		return "amd64"
-	case f.Machine == elf.EM_AARCH64 && little:
-		return "arm64"
-	case f.Machine == elf.EM_RISCV && little:
-		return "riscv64"
-	case f.Machine == elf.EM_PPC64 && little:
-		return "ppc64el"
-	case f.Machine == elf.EM_S390 && !little:
-		return "s390x"
 	}
 	return ""
 }
@@ -327,7 +330,7 @@ func (f *ELF) idInNotes(at, size uint64) BuildID {
 	err := f.EachNote(at, min(size, maxNotes), func(n Note) error {
 		if n.Type == noteBuildID && n.Name == "GNU" && n.Size <= maxID {
 			b := make([]byte, n.Size)
-			if err := f.readAt(b, n.At); err != nil {
+			if err := f.ReadFull(b, n.At); err != nil {
 				return err
 			}
 			id = buildID(b)
@@ -381,7 +384,7 @@ func (f *ELF) EachNote(at, size uint64, each func(Note) error) error {
 	}
 	for end := at + size; at+12 <= end; {
 		var head [12]byte
-		if err := f.readAt(head[:], at); err != nil {
+		if err := f.ReadFull(head[:], at); err != nil {
 			return err
 		}
 		nameSize, descSize := uint64(f.Order.Uint32(head[:])), uint64(f.Order.Uint32(head[4:]))
@@ -392,7 +395,7 @@ func (f *ELF) EachNote(at, size uint64, each func(Note) error) error {
 			return io.ErrUnexpectedEOF
 		}
 		name := make([]byte, min(nameSize, 16))
-		if err := f.readAt(name, at+12); err != nil {
+		if err := f.ReadFull(name, at+12); err != nil {
 			return err
 		}
 		n.Name = strings.TrimRight(string(name), "\x00")
@@ -513,15 +516,15 @@ func (i Info) kinds() []Kind {
 	return kinds
 }
 
-// refusal returns why a file is not the wanted one, or an empty string.
-func (i Info) refusal(w Wanted) string {
+// refusal returns why a file is not the wanted one, or nil.
+func (i Info) refusal(w Wanted) error {
 	var wrong []string
-	if i.ID != w.ID {
-		if i.ID == "" {
-			wrong = append(wrong, "it has no build-id")
-		} else {
-			wrong = append(wrong, "its build-id is "+string(i.ID))
-		}
+	switch i.ID {
+	case w.ID:
+	case "":
+		wrong = append(wrong, "it has no build-id")
+	default:
+		wrong = append(wrong, "its build-id is "+string(i.ID))
 	}
 	if i.Machine != w.Machine || i.Class != w.Class {
 		wrong = append(wrong, fmt.Sprintf("it is for %s (%s), not for %s (%s)", i.Machine, i.Class, w.Machine, w.Class))
@@ -532,5 +535,8 @@ func (i Info) refusal(w Wanted) string {
 	if w.Kind == Debuginfo && !i.HasDWARF {
 		wrong = append(wrong, "it has no debug information")
 	}
-	return strings.Join(wrong, "; ")
+	if wrong == nil {
+		return nil
+	}
+	return errors.New(strings.Join(wrong, "; "))
 }

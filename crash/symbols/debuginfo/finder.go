@@ -40,49 +40,24 @@ type Wanted struct {
 	Packages []string // binary and source package of the module, if known
 }
 
-// Outcome is what asking one source for a file came to.
-type Outcome string
-
-// The outcomes.
+// The outcomes of asking one source for a file.
 const (
-	OutcomeFound    Outcome = "found"
-	OutcomeMissing  Outcome = "missing"   // the source does not have it
-	OutcomeUnusable Outcome = "unusable"  // the source has a file, but a wrong or damaged one
-	OutcomeFailed   Outcome = "failed"    // the source did not answer; a later try may succeed
-	OutcomeNotAsked Outcome = "not asked" // the configuration excludes the file, or it was missing recently
+	OutcomeFound    = "found"
+	OutcomeMissing  = "missing"   // the source does not have it
+	OutcomeUnusable = "unusable"  // the source has a file, but a wrong or damaged one
+	OutcomeFailed   = "failed"    // the source did not answer; a later try may succeed
+	OutcomeNotAsked = "not asked" // the configuration excludes the file, or it was missing recently
 )
 
 // AddedFiles is the source of files that people added.
 const AddedFiles = "added files"
 
-// Attempt is the answer of one source.
-type Attempt struct {
-	Source  string  `json:"source"` // AddedFiles, "cache", "this machine" or the address of a server
-	Outcome Outcome `json:"outcome"`
-	Detail  string  `json:"detail,omitempty"` // where the file came from, or why it was not used
-}
-
-// Result says what became of the search for one file.
+// Result says what became of the search for one file. The origin of a file is like
+// "http://symbols.example.com (libtide1_1.0_amd64.deb)".
 type Result struct {
-	Found    bool
-	Origin   string // "http://symbols.example.com (libtide1_1.0_amd64.deb)"
-	Size     int64
-	HasDWARF bool      // the file holds debug information
-	Alt      BuildID   // the file needs the debug information of this build, too
-	Attempts []Attempt // in order
-}
-
-// Retry reports whether a later search may find what this one did not.
-func (r Result) Retry() bool {
-	if r.Found {
-		return false
-	}
-	for _, a := range r.Attempts {
-		if a.Outcome == OutcomeFailed {
-			return true
-		}
-	}
-	return false
+	crash.SymbolSearch
+	HasDWARF bool    // the file holds debug information
+	Alt      BuildID // the file needs the debug information of this build, too
 }
 
 // Finder finds files. Its methods may be called concurrently.
@@ -146,9 +121,9 @@ func (f *Finder) Find(ctx context.Context, w Wanted, to string) (Result, error) 
 		file, path, origin, err := source.open()
 		if err != nil {
 			if !errors.Is(err, fs.ErrNotExist) {
-				r.Attempts = append(r.Attempts, Attempt{source.name, OutcomeUnusable, err.Error()})
+				r.add(source.name, OutcomeUnusable, err.Error())
 			} else if source.name != "this machine" || f.machine != "" {
-				r.Attempts = append(r.Attempts, Attempt{source.name, OutcomeMissing, ""})
+				r.add(source.name, OutcomeMissing, "")
 			}
 			continue
 		}
@@ -161,27 +136,25 @@ func (f *Finder) Find(ctx context.Context, w Wanted, to string) (Result, error) 
 			r.found(source.name, origin, size, info)
 			return r, file.Close()
 		}
-		r.Attempts = append(r.Attempts, Attempt{source.name, OutcomeUnusable, err.Error()})
+		r.add(source.name, OutcomeUnusable, err.Error())
 		_ = file.Close() // only read
 	}
 	if f.shared != nil {
-		a, err := f.askShared(ctx, w, to, &r)
-		if err != nil || r.Found {
+		if err := f.askShared(ctx, w, to, &r); err != nil || r.Found {
 			return r, err
 		}
-		r.Attempts = append(r.Attempts, a)
 	}
 	for _, s := range f.servers {
-		a, err := f.ask(ctx, s, w, to, &r)
-		if err != nil {
+		if err := f.ask(ctx, s, w, to, &r); err != nil || r.Found {
 			return r, err
 		}
-		if r.Found {
-			return r, nil
-		}
-		r.Attempts = append(r.Attempts, a)
 	}
+	r.Retry = slices.ContainsFunc(r.Searched, func(a crash.SymbolAttempt) bool { return a.Outcome == OutcomeFailed })
 	return r, nil
+}
+
+func (r *Result) add(source, outcome, detail string) {
+	r.Searched = append(r.Searched, crash.SymbolAttempt{Source: source, Outcome: outcome, Detail: detail})
 }
 
 func (r *Result) found(source, origin string, size int64, info Info) {
@@ -190,7 +163,7 @@ func (r *Result) found(source, origin string, size int64, info Info) {
 	if origin != "" {
 		r.Origin += " (" + origin + ")"
 	}
-	r.Attempts = append(r.Attempts, Attempt{source, OutcomeFound, origin})
+	r.add(source, OutcomeFound, origin)
 }
 
 func openIn(folder *Folder, w Wanted) (*os.File, string, string, error) {
@@ -201,19 +174,20 @@ func openIn(folder *Folder, w Wanted) (*os.File, string, string, error) {
 	return file, folder.path(w.ID, w.Kind), folder.origin(w.ID, w.Kind), nil
 }
 
-func verify(file *os.File, w Wanted) (Info, int64, error) {
+// verify returns an unusableError if a file is not the wanted one.
+func verify(file *os.File, w Wanted) (info Info, size int64, err error) {
 	st, err := file.Stat()
+	if err == nil {
+		size = st.Size()
+		info, err = Inspect(file, size)
+	}
+	if err == nil {
+		err = info.refusal(w)
+	}
 	if err != nil {
-		return Info{}, 0, err
+		return Info{}, 0, unusableError{err}
 	}
-	info, err := Inspect(file, st.Size())
-	if err != nil {
-		return Info{}, 0, err
-	}
-	if wrong := info.refusal(w); wrong != "" {
-		return Info{}, 0, errors.New(wrong)
-	}
-	return info, st.Size(), nil
+	return info, size, nil
 }
 
 const (
@@ -261,59 +235,55 @@ func newServer(s Server, agent string, wrap func(http.RoundTripper) http.RoundTr
 // ask asks one server, unless the configuration or an earlier answer speaks against it. If the file
 // is usable, ask places it at the path to and caches it. It returns an error only if this machine
 // fails or ctx is done.
-func (f *Finder) ask(ctx context.Context, s *server, w Wanted, to string, r *Result) (Attempt, error) {
-	a := Attempt{Source: s.URL, Outcome: OutcomeNotAsked}
+func (f *Finder) ask(ctx context.Context, s *server, w Wanted, to string, r *Result) error {
 	if !s.Patterns.Match(w.Path, w.Packages...) {
-		a.Detail = "excluded by debuginfod_urls"
-		return a, nil
+		r.add(s.URL, OutcomeNotAsked, "excluded by debuginfod_urls")
+		return nil
 	}
 	past := f.cache.misses(w.ID, w.Kind)
-	if last := past.of(s.URL); last.fresh(time.Now()) {
-		a.Detail = fmt.Sprintf("%s at %s", last.why, last.at.UTC().Format(time.DateTime))
-		return a, nil
+	if last := past[s.URL]; last.fresh(time.Now()) {
+		r.add(s.URL, OutcomeNotAsked, fmt.Sprintf("%s at %s", last.why, last.at.UTC().Format(time.DateTime)))
+		return nil
 	}
-	file, err := f.cache.create()
+	file, discard, err := f.cache.create()
 	if err != nil {
-		return a, err
+		return err
 	}
-	defer func() {
-		_ = os.Remove(file.Name()) // it is gone if it was moved into its place
-		_ = file.Close()
-	}()
+	defer discard()
 	archive, err := s.fetch(ctx, w, file, f.cache.maxBytes)
-	if ctx.Err() != nil {
-		return a, ctx.Err()
-	}
 	if err == nil {
-		var info Info
-		var size int64
-		if info, size, err = verify(file, w); err == nil {
-			return a, f.keep(file, w, to, s.URL, archive, size, info, r)
+		err = f.keep(file, w, to, s.URL, archive, r)
+		if !errors.As(err, new(unusableError)) { // kept, or this machine fails
+			return err
 		}
-		err = unusableError{err}
 	}
-	a.Outcome, a.Detail = OutcomeFailed, err.Error()
 	switch {
-	case errors.Is(err, errMissing):
-		a.Outcome, a.Detail = OutcomeMissing, ""
-	case errors.As(err, new(unusableError)):
-		a.Outcome = OutcomeUnusable
+	case ctx.Err() != nil:
+		return ctx.Err()
 	case errors.Is(err, errDisk):
-		return a, err
+		return err
+	case errors.Is(err, errMissing):
+		r.add(s.URL, OutcomeMissing, "")
+		return f.cache.addMiss(w.ID, w.Kind, past, s.URL, OutcomeMissing, time.Now())
+	case errors.As(err, new(unusableError)):
+		r.add(s.URL, OutcomeUnusable, err.Error())
+		return f.cache.addMiss(w.ID, w.Kind, past, s.URL, OutcomeUnusable+": "+err.Error(), time.Now())
 	}
-	if a.Outcome != OutcomeFailed {
-		if err := f.cache.addMiss(w.ID, w.Kind, past, s.URL, a, time.Now()); err != nil {
-			return a, err
-		}
-	}
-	return a, nil
+	r.add(s.URL, OutcomeFailed, err.Error())
+	return nil
 }
 
-func (f *Finder) keep(file *os.File, w Wanted, to, url, archive string, size int64, info Info, r *Result) error {
+// keep places a file at the path to and in the cache, if it is usable. Otherwise the error is an
+// unusableError.
+func (f *Finder) keep(file *os.File, w Wanted, to, source, archive string, r *Result) error {
+	info, size, err := verify(file, w)
+	if err != nil {
+		return err
+	}
 	if err := place(file, file.Name(), to); err != nil {
 		return fmt.Errorf("place a file for the debugger: %w", err)
 	}
-	r.found(url, archive, size, info)
+	r.found(source, archive, size, info)
 	if err := f.cache.put(file.Name(), w.ID, w.Kind, r.Origin); err != nil {
 		return err
 	}
@@ -565,19 +535,16 @@ func (m miss) fresh(now time.Time) bool {
 	return m.count > 0 && now.Sub(m.at) < age
 }
 
-type misses map[string]miss
-
-func (m misses) of(server string) miss { return m[server] }
-
 func (f *Folder) missesPath(id BuildID, k Kind) string { return f.path(id, k) + missingSuffix }
 
-func (f *Folder) misses(id BuildID, k Kind) misses {
+// misses returns them by server.
+func (f *Folder) misses(id BuildID, k Kind) map[string]miss {
+	all := map[string]miss{}
 	file, err := openRegular(f.missesPath(id, k))
 	if err != nil {
-		return nil
+		return all
 	}
 	defer file.Close() //nolint:errcheck // only read
-	all := misses{}
 	lines := bufio.NewScanner(file)
 	for lines.Scan() {
 		parts := strings.SplitN(lines.Text(), " ", 4)
@@ -593,35 +560,21 @@ func (f *Folder) misses(id BuildID, k Kind) misses {
 	return all
 }
 
-func (f *Folder) addMiss(id BuildID, k Kind, past misses, server string, a Attempt, now time.Time) error {
-	all := misses{}
-	for s, m := range past {
-		all[s] = m
-	}
-	why := string(a.Outcome)
-	if a.Detail != "" {
-		why += ": " + strings.Join(strings.Fields(a.Detail), " ")
-	}
-	all[server] = miss{now, past.of(server).count + 1, why}
-	var b strings.Builder
-	for s, m := range all {
-		_, _ = fmt.Fprintf(&b, "%d %d %s %s\n", m.at.Unix(), m.count, s, m.why)
-	}
-	temp, err := f.create()
+// addMiss stores all misses, with another one of a server.
+func (f *Folder) addMiss(id BuildID, k Kind, all map[string]miss, server, why string, now time.Time) error {
+	all[server] = miss{now, all[server].count + 1, strings.Join(strings.Fields(why), " ")}
+	temp, discard, err := f.create()
 	if err != nil {
 		return err
 	}
-	_, err = temp.WriteString(b.String())
-	err = errors.Join(err, temp.Close())
-	if err == nil {
-		place := f.missesPath(id, k)
-		err = crash.InFolder(filepath.Dir(place), func() error { return os.Rename(temp.Name(), place) })
+	defer discard()
+	for s, m := range all {
+		_, err = fmt.Fprintf(temp, "%d %d %s %s\n", m.at.Unix(), m.count, s, m.why)
+		if err != nil {
+			return fmt.Errorf("folder of symbols: %w", err)
+		}
 	}
-	if err != nil {
-		_ = os.Remove(temp.Name())
-		return fmt.Errorf("folder of symbols: %w", err)
-	}
-	return nil
+	return f.move(temp.Name(), f.missesPath(id, k))
 }
 
 // Folder stores files by build-id, in the layout of debuginfod's own cache: BUILD-ID/executable and
@@ -643,37 +596,30 @@ func OpenFolder(dir string, maxBytes int64) (*Folder, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("folder of symbols: %w", err)
 	}
-	f := &Folder{dir: dir, maxBytes: maxBytes}
-	return f, f.removeLeftovers()
-}
-
-func (f *Folder) removeLeftovers() error {
-	entries, err := os.ReadDir(f.dir)
-	if err != nil {
-		return fmt.Errorf("folder of symbols: %w", err)
+	if err := crash.RemoveLeftovers(dir, temporary, time.Now()); err != nil {
+		return nil, fmt.Errorf("folder of symbols: %w", err)
 	}
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), temporary) &&
-			time.Since(info.ModTime()) > 24*time.Hour {
-			_ = os.Remove(filepath.Join(f.dir, e.Name())) // tried again the next time
-		}
-	}
-	return nil
+	return &Folder{dir: dir, maxBytes: maxBytes}, nil
 }
 
 func (f *Folder) path(id BuildID, k Kind) string {
 	return filepath.Join(f.dir, string(id), string(k))
 }
 
-func (f *Folder) create() (*os.File, error) {
-	file, err := os.CreateTemp(f.dir, temporary+"*")
+// create creates a file that can be moved to its place when it is complete. discard closes it and, if
+// it was not moved, removes it.
+func (f *Folder) create() (file *os.File, discard func(), err error) {
+	file, err = os.CreateTemp(f.dir, temporary+"*")
 	if err == nil {
 		err = file.Chmod(0o644)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("folder of symbols: %w", err)
+		return nil, nil, fmt.Errorf("folder of symbols: %w", err)
 	}
-	return file, nil
+	return file, func() {
+		_ = os.Remove(file.Name())
+		_ = file.Close()
+	}, nil
 }
 
 func (f *Folder) put(temp string, id BuildID, k Kind, origin string) error {
@@ -683,12 +629,18 @@ func (f *Folder) put(temp string, id BuildID, k Kind, origin string) error {
 		return fmt.Errorf("folder of symbols: %w", err)
 	}
 	defer os.Remove(note) //nolint:errcheck // it is gone if it was moved
-	place := f.path(id, k)
-	// Eviction may remove the folder while it is empty.
-	if err := crash.InFolder(filepath.Dir(place), func() error { return os.Rename(temp, place) }); err != nil {
+	if err := f.move(temp, f.path(id, k)); err != nil {
+		return err
+	}
+	if err := os.Rename(note, f.path(id, k)+originSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("folder of symbols: %w", err)
 	}
-	if err := os.Rename(note, place+originSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	return nil
+}
+
+// move moves a file to its place. Eviction may remove the folder while it is empty.
+func (f *Folder) move(temp, place string) error {
+	if err := crash.InFolder(filepath.Dir(place), func() error { return os.Rename(temp, place) }); err != nil {
 		return fmt.Errorf("folder of symbols: %w", err)
 	}
 	return nil
@@ -859,14 +811,11 @@ func (f *Folder) addFile(ctx context.Context, name string, must bool, report fun
 }
 
 func (f *Folder) addELF(ctx context.Context, in io.Reader, name, origin string, report func(Added)) error {
-	temp, err := f.create()
+	temp, discard, err := f.create()
 	if err != nil {
 		return err
 	}
-	defer func() {
-		_ = os.Remove(temp.Name()) // it is gone if it was moved into its place
-		_ = temp.Close()
-	}()
+	defer discard()
 	size, err := io.Copy(writes{temp}, crash.UntilDone(ctx, in))
 	if errors.Is(err, errDisk) || ctx.Err() != nil {
 		return err
@@ -938,44 +887,37 @@ func (f *Folder) Share(ctx context.Context, to Shared, id BuildID, k Kind) error
 }
 
 // askShared searches a file among those that were added on other instances, and caches it.
-func (f *Finder) askShared(ctx context.Context, w Wanted, to string, r *Result) (Attempt, error) {
-	a := Attempt{Source: sharedFiles, Outcome: OutcomeMissing}
+func (f *Finder) askShared(ctx context.Context, w Wanted, to string, r *Result) error {
 	content, err := f.shared.Open(ctx, sharedKey(w.ID, w.Kind), 0, -1)
 	if errors.Is(err, fs.ErrNotExist) {
-		return a, nil
+		r.add(sharedFiles, OutcomeMissing, "")
+		return nil
 	}
 	if err == nil {
 		err = f.fetchShared(ctx, content, w, to, r)
 	}
 	switch {
 	case ctx.Err() != nil:
-		return a, ctx.Err()
+		return ctx.Err()
 	case errors.As(err, new(unusableError)):
-		a.Outcome, a.Detail = OutcomeUnusable, err.Error()
+		r.add(sharedFiles, OutcomeUnusable, err.Error())
 	case errors.Is(err, crash.Unavailable):
-		a.Outcome, a.Detail = OutcomeFailed, err.Error()
-	case err != nil:
-		return a, err
+		r.add(sharedFiles, OutcomeFailed, err.Error())
+	default:
+		return err
 	}
-	return a, nil
+	return nil
 }
 
 func (f *Finder) fetchShared(ctx context.Context, content io.ReadCloser, w Wanted, to string, r *Result) error {
 	defer content.Close() //nolint:errcheck // only read
-	file, err := f.cache.create()
+	file, discard, err := f.cache.create()
 	if err != nil {
 		return err
 	}
-	defer func() {
-		_ = os.Remove(file.Name()) // it is gone if it was moved into its place
-		_ = file.Close()
-	}()
+	defer discard()
 	if _, err := io.Copy(file, crash.UntilDone(ctx, content)); err != nil {
 		return fmt.Errorf("fetch a shared file: %w", err)
 	}
-	info, size, err := verify(file, w)
-	if err != nil {
-		return unusableError{err}
-	}
-	return f.keep(file, w, to, sharedFiles, "", size, info, r)
+	return f.keep(file, w, to, sharedFiles, "", r)
 }

@@ -264,8 +264,8 @@ func probe(dir string) string {
 	return probeOK
 }
 
-// nobody is the user and group that the program gets if mishap runs as root.
-const nobody = 65534
+// Nobody is the user and group that the program gets if mishap runs as root.
+const Nobody = 65534
 
 // reportTo is the file descriptor of the pipe to the parent. It closes when the program is executed.
 const reportTo = 3
@@ -374,7 +374,7 @@ func dropRoot(dir string) error {
 	if os.Geteuid() != 0 {
 		return nil
 	}
-	for _, err := range []error{syscall.Setgroups(nil), syscall.Setgid(nobody), syscall.Setuid(nobody)} {
+	for _, err := range []error{syscall.Setgroups(nil), syscall.Setgid(Nobody), syscall.Setuid(Nobody)} {
 		if err != nil {
 			return fmt.Errorf("give up the rights of root: %w", err)
 		}

@@ -573,7 +573,7 @@ func missing(modules []crash.SymbolModule) (files, paths []string, away bool) {
 // rejected reports whether a file was added, but is not usable. Only a better one would help.
 func rejected(s *crash.SymbolSearch) bool {
 	return slices.ContainsFunc(s.Searched, func(a crash.SymbolAttempt) bool {
-		return a.Source == debuginfo.AddedFiles && a.Outcome != string(debuginfo.OutcomeMissing)
+		return a.Source == debuginfo.AddedFiles && a.Outcome != debuginfo.OutcomeMissing
 	})
 }
 
