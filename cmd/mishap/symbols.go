@@ -164,7 +164,7 @@ func symbolFolders(c config.Config) (added, cache *debuginfo.Folder, err error) 
 
 // openCores opens the cores in data_dir or, if the key blobs is set, those that all instances share.
 func openCores(ctx context.Context, c config.Config) (*cores.Store, error) {
-	key, err := cores.Key(c.DataDir, c.CoresKey)
+	key, err := cores.Key(ctx, c.DataDir, c.CoresKey)
 	if err != nil {
 		return nil, err
 	}

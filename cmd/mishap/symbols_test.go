@@ -381,7 +381,7 @@ func TestSymboliseStored(t *testing.T) {
 		}
 	}
 	symbolise("It is not known which builds")
-	key, err := cores.Key(f.data, "")
+	key, err := cores.Key(t.Context(), f.data, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -141,27 +141,6 @@ func parseAddresses(signature string) (places []place, signal string, ok bool) {
 	return places, parts[first-1], true
 }
 
-// machineOf returns what ELF files of an architecture say.
-func machineOf(architecture string) (elf.Machine, elf.Class, bool) {
-	switch architecture {
-	case "amd64":
-		return elf.EM_X86_64, elf.ELFCLASS64, true
-	case "i386":
-		return elf.EM_386, elf.ELFCLASS32, true
-	case "arm64":
-		return elf.EM_AARCH64, elf.ELFCLASS64, true
-	case "armhf":
-		return elf.EM_ARM, elf.ELFCLASS32, true
-	case "riscv64":
-		return elf.EM_RISCV, elf.ELFCLASS64, true
-	case "ppc64el":
-		return elf.EM_PPC64, elf.ELFCLASS64, true
-	case "s390x":
-		return elf.EM_S390, elf.ELFCLASS64, true
-	}
-	return 0, 0, false
-}
-
 // addressStack makes a stack of the places in an address signature.
 type addressStack struct {
 	places  []place

@@ -83,7 +83,7 @@ func (s *Store) identify(ctx context.Context) (err error) {
 
 // Key returns the key for encrypting cores: the configured one or, if that is empty, a random one in
 // data_dir/cores.key, which it creates if it is missing.
-func Key(dataDir string, configured crash.Secret) (crash.Secret, error) {
+func Key(ctx context.Context, dataDir string, configured crash.Secret) (crash.Secret, error) {
 	if configured != "" {
 		return configured, nil
 	}
@@ -91,7 +91,7 @@ func Key(dataDir string, configured crash.Secret) (crash.Secret, error) {
 	if err != nil {
 		return "", err
 	}
-	key, err := permanentText(context.Background(), folder, "cores.key")
+	key, err := permanentText(ctx, folder, "cores.key")
 	if err != nil {
 		return "", fmt.Errorf("key of cores, in %s: %w", dataDir, err)
 	}

@@ -118,7 +118,7 @@ func TestIdentity(t *testing.T) {
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
-			key, err := cores.Key(dir, "")
+			key, err := cores.Key(t.Context(), dir, "")
 			if err != nil {
 				t.Error(err)
 			}
@@ -136,14 +136,14 @@ func TestIdentity(t *testing.T) {
 	if len(ids) != 1 || len(keys) != 1 {
 		t.Errorf("got %d identities and %d keys, want one each", len(ids), len(keys))
 	}
-	if key, err := cores.Key(dir, "mine"); key != "mine" || err != nil {
+	if key, err := cores.Key(t.Context(), dir, "mine"); key != "mine" || err != nil {
 		t.Errorf("configured: got %v; want the configured key", err)
 	}
 	if ids[open(t, t.TempDir(), "key").ID()] {
 		t.Error("another folder has the same identity")
 	}
 	checktest.NoError(t, os.WriteFile(filepath.Join(dir, "cores.key"), nil, 0o600))
-	if _, err := cores.Key(dir, ""); err == nil {
+	if _, err := cores.Key(t.Context(), dir, ""); err == nil {
 		t.Error("damaged key: got no error")
 	}
 }
