@@ -50,8 +50,7 @@
   const away = ({ status, headers }) => status >= 502 && status <= 504 && !headers.has("X-Request-ID");
 
   // A link, or a form that only reads, opens its page only if the server answers a small request. That begins when the link
-  // is pressed, so that a click rarely waits for it; other answers count, too. Whatever opens elsewhere or stays on the page
-  // is left to the browser.
+  // is pressed, so that a click rarely waits for it. Whatever opens elsewhere or stays on the page is left to the browser.
   let asked = null;
 
   function ask() {
@@ -125,7 +124,6 @@
     },
 
     htmx_after_request(element, { ctx }) {
-      asked = { at: performance.now(), answered: true };
       if (ctx.response.status >= 400) {
         ctx.push = ctx.replace = "false"; // the page stays, and so does its address
         if (!pressed(ctx)) {
