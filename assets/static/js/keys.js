@@ -85,6 +85,9 @@
     return form !== null;
   }
 
+  // currentTitle returns the link to the problem of the current row, or null.
+  const currentTitle = () => (current?.isConnected ? current.querySelector("td.problem a.title") : null);
+
   // decide opens the form of a decision: about the selected rows, else the current row, else the problem of the page.
   function decide(what) {
     const button = document.querySelector(`#bulk button[value=${what}]`);
@@ -92,7 +95,7 @@
       button.click();
       return true;
     }
-    const title = current?.isConnected ? current.querySelector("td.problem a.title") : null;
+    const title = currentTitle();
     const opener = title ?? document.querySelector(`main a[data-dialog][href$='/${what}']`);
     if (!opener || (title && !document.querySelector("main[data-triages]"))) {
       return false;
@@ -105,7 +108,7 @@
   // assignMe assigns the selected rows, else the current row, else the problem of the page, to the person.
   function assignMe() {
     const form = document.getElementById("row-assign");
-    const title = current?.isConnected ? current.querySelector("td.problem a.title") : null;
+    const title = currentTitle();
     if (!form || !title) {
       return click(document.querySelector("#assign-me button"));
     }
