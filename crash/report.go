@@ -322,8 +322,8 @@ func InFolder(dir string, add func() error) error {
 // needs another removal at the wrong moment.
 const maxFolderTries = 100
 
-// RemoveLeftovers removes files of a folder that dead processes did not complete, whose names begin with
-// prefix. It skips files of the last day, because another process may be writing them.
+// RemoveLeftovers removes incomplete files of dead processes from a folder: those whose names begin with prefix
+// and that are older than a day. Another process may still be writing newer ones.
 func RemoveLeftovers(dir, prefix string, now time.Time) error {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
