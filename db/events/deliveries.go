@@ -711,8 +711,8 @@ func (s *Store) RotateSecret(ctx context.Context, id int64, secret crash.Secret,
 }
 
 // SwitchEndpoint switches an endpoint on or off. While it is off, its deliveries wait, and new events are not delivered
-// to it. Then they are due at once, and their schedule begins again. It returns NotFound if the endpoint does not exist
-// or needs no switching.
+// to it. When it is switched on, the waiting deliveries are due at once, and their schedule begins again. It returns
+// NotFound if the endpoint does not exist or already is so.
 func (s *Store) SwitchEndpoint(ctx context.Context, id int64, on bool, person string) error {
 	args := pgx.NamedArgs{"id": id, "now": s.Now(), "why": person + " switched it off."}
 	event := db.AuditEvent{Person: person, Action: "endpoint.disable", Before: map[string]any{"on": !on},
@@ -787,7 +787,7 @@ const (
 )
 
 // SwitchNotifications stops all notifications: nothing leaves mishap until they are resumed. Requests and messages in
-// progress are finished, and events are still stored. What has been waiting is then sent, within the limits.
+// progress are finished, and events are still stored. Resuming sends what has been waiting, within the limits.
 func (s *Store) SwitchNotifications(ctx context.Context, stopped bool, person string) error {
 	sql, action := sqlResumeNotifications, "notifications.resume"
 	if stopped {
