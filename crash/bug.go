@@ -54,6 +54,10 @@ const (
 	FilingAbandoned FilingState = "abandoned" // a person gave up; Reason says why
 )
 
+// FilingStates lists all states of filings.
+var FilingStates = []FilingState{FilingQueued, FilingSending, FilingUncertain, FilingFiled, FilingRefused,
+	FilingAbandoned}
+
 // Intent is a bug that a person wants to file: everything that mishap will send, fixed when they
 // press Create.
 type Intent struct {

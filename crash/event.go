@@ -112,7 +112,7 @@ var EndpointKinds = []EndpointKind{EndpointWebhook, EndpointSlack, EndpointMatte
 
 // ParseEndpointKind parses the name of a kind. It returns an error of kind Invalid for any other text.
 func ParseEndpointKind(s string) (EndpointKind, error) {
-	return parseWord(s, EndpointKinds, "unknown_endpoint_kind", "%.40q is not a kind of endpoint.")
+	return ParseWord(s, EndpointKinds, "kind of endpoint")
 }
 
 // Endpoint is an address of another program that is told about events.
@@ -319,10 +319,11 @@ func (c Condition) Check() error {
 }
 
 func (t Term) check() error {
+	if _, err := ParseWord(string(t.Field), TermFields, "field of a condition"); err != nil {
+		return err
+	}
 	value, ok := CleanLine(t.Value, maxTermValue)
 	switch {
-	case !slices.Contains(TermFields, t.Field):
-		return Errorf(Invalid, "unknown_field", "A condition has no field %q.", t.Field)
 	case !ok || value == "" || value != t.Value:
 		return Errorf(Invalid, "bad_value", "The value for %s must be one line of 1 to %d characters.", t.Field, maxTermValue)
 	case (t.Field == TermFrom || t.Field == TermBelow) && !dpkg.Valid(value):

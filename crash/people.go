@@ -49,17 +49,22 @@ func (r Role) Higher(other Role) Role {
 // ParseRole parses viewer, triager or admin. It returns an error of kind Invalid for any other
 // text.
 func ParseRole(s string) (Role, error) {
-	return parseWord(s, []Role{RoleViewer, RoleTriager, RoleAdmin}, "unknown_role",
-		"%q is not a role; the roles are viewer, triager and admin.")
+	return ParseWord(s, []Role{RoleViewer, RoleTriager, RoleAdmin}, "role")
 }
 
-// parseWord returns s if it is one of some words. Otherwise it returns an error of kind Invalid with this
-// code and sentence, which contains s.
-func parseWord[T ~string](s string, words []T, code, sentence string) (T, error) {
+// ParseWord returns s if it is one of some words. Otherwise it returns an error of kind Invalid that names the
+// words. The thing, such as "state of tokens", says what they are; its first word is in the code of the error.
+func ParseWord[T ~string](s string, words []T, thing string) (T, error) {
 	if slices.Contains(words, T(s)) {
 		return T(s), nil
 	}
-	return "", Errorf(Invalid, code, sentence, s)
+	known := make([]string, len(words))
+	for i, w := range words {
+		known[i] = string(w)
+	}
+	first, _, _ := strings.Cut(thing, " ")
+	return "", Errorf(Invalid, "unknown_"+first, "%.40q is not a %s. Use %s.", s, thing,
+		strings.Join(known[:len(known)-1], ", ")+" or "+known[len(known)-1])
 }
 
 // Packages are the source packages for which a person has a right.
@@ -240,7 +245,7 @@ var Sources = []Source{SourceLaunchpad, SourceOIDC, SourceProxy}
 
 // ParseSource parses launchpad, oidc or proxy. It returns an error of kind Invalid for any other text.
 func ParseSource(s string) (Source, error) {
-	return parseWord(s, Sources, "unknown_source", "%q is not a way of signing in; they are launchpad, oidc and proxy.")
+	return ParseWord(s, Sources, "way of signing in")
 }
 
 // OpenIDConfig configures signing in with OpenID 2.0.
@@ -596,8 +601,7 @@ func (u User) MayScope(s Scope) bool {
 
 // ParseScope parses the name of a scope. It returns an error of kind Invalid for any other text.
 func ParseScope(s string) (Scope, error) {
-	return parseWord(s, Scopes, "unknown_scope",
-		"%.40q is not a scope; the scopes are read, read-private, triage, file and admin.")
+	return ParseWord(s, Scopes, "scope")
 }
 
 // The form of the text of a token: the prefix, 32 random bytes in base62, and the CRC-32 (IEEE) of these
@@ -742,8 +746,7 @@ var TokenStates = []TokenState{TokensNotRevoked, TokensValid, TokensSoon, Tokens
 // ParseTokenState parses the name of a state. It returns an error of kind Invalid for any other
 // text.
 func ParseTokenState(s string) (TokenState, error) {
-	return parseWord(s, TokenStates, "unknown_state",
-		"%.40q is not a state of tokens; the states are valid, soon, expired, unused, revoked and all.")
+	return ParseWord(s, TokenStates, "state of tokens")
 }
 
 // TokenFilter selects tokens. Zero fields select all.

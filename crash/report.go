@@ -183,8 +183,12 @@ func ParseOopsID(s string) (OopsID, error) {
 			return id, nil
 		}
 	}
-	return id, Errorf(NotFound, "unknown_oops", "There is no report with this id.")
+	return id, ErrUnknownReport
 }
+
+// ErrUnknownReport is returned when no report has the given id.
+var ErrUnknownReport = Errorf(NotFound, "unknown_oops",
+	"There is no report with this id. It never arrived, or has been deleted.")
 
 func (id OopsID) String() string {
 	h := hex.EncodeToString(id[:])

@@ -442,10 +442,8 @@ const sqlReport = `select ` + ReportColumns + `, rule, rules, body from reports 
 // Report returns a report with all its fields. It returns NotFound if there is none with this id.
 func (s *Store) Report(ctx context.Context, id crash.OopsID) (crash.StoredReport, error) {
 	r, err := s.readReport(ctx, id)
-	return r, WrapOr(err, errUnknownReport, "report %s", id)
+	return r, WrapOr(err, crash.ErrUnknownReport, "report %s", id)
 }
-
-var errUnknownReport = crash.Errorf(crash.NotFound, "unknown_oops", "There is no report with this id.")
 
 // sqlBestReport takes the newest report of a bucket if none of them says anything.
 const sqlBestReport = `
@@ -474,7 +472,7 @@ func (s *Store) RepresentativeReport(ctx context.Context, id crash.BucketID) (be
 			return best, err
 		}
 	}
-	return best, errUnknownReport
+	return best, crash.ErrUnknownReport
 }
 
 func (s *Store) readReport(ctx context.Context, id crash.OopsID) (crash.StoredReport, error) {
@@ -500,7 +498,7 @@ const sqlReportSystem = `select system from reports where received = @received a
 func (s *Store) ReportSystem(ctx context.Context, id crash.OopsID) (crash.SystemID, error) {
 	var system crash.SystemID
 	err := s.Pool.QueryRow(ctx, sqlReportSystem, ReportArgs(id)).Scan(&system)
-	return system, WrapOr(err, errUnknownReport, "system of report %s", id)
+	return system, WrapOr(err, crash.ErrUnknownReport, "system of report %s", id)
 }
 
 // ReportArgs returns the arguments that find a report. The id contains the time of arrival, which

@@ -494,7 +494,7 @@ func (d *deciding) saveNames(ctx context.Context, id crash.OopsID, found crash.F
 	err = d.QueryRow(ctx, sqlReportToName, args).Scan(&r.from, &r.counted, &r.summary.Executable,
 		&r.summary.Package, &r.summary.Version, &r.summary.Release, &r.summary.Architecture, &r.address, &body)
 	if err != nil {
-		return r, NoRows(err, errUnknownReport)
+		return r, NoRows(err, crash.ErrUnknownReport)
 	}
 	fields, err := Decompress(body)
 	if err != nil {

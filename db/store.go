@@ -624,7 +624,7 @@ func dropFrozen(pc *pgxpool.Config, reset func()) {
 }
 
 var errNoPrimary = crash.Errorf(crash.Unavailable, "no_primary", "No PostgreSQL server that takes writes can "+
-	"be reached.")
+	"be reached. Start one, or correct database_url.")
 
 const sqlInRecovery = `select pg_is_in_recovery()`
 
@@ -657,13 +657,14 @@ func CheckPrimary(ctx context.Context, url string) error {
 
 // refusals are the errors of a server that do not go away by waiting.
 var refusals = map[string]*crash.Error{
-	"28P01": crash.Errorf(crash.Invalid, "database_password", "The database refuses the password in database_url."),
+	"28P01": crash.Errorf(crash.Invalid, "database_password", "The database refuses the password in database_url. "+
+		"Correct it there."),
 	"28000": crash.Errorf(crash.Invalid, "database_user", "The database refuses the user in database_url, or connections "+
-		"from this machine."),
+		"from this machine. Correct the user, or pg_hba.conf on the server."),
 	"3D000": crash.Errorf(crash.Invalid, "no_database", "There is no database of the name in database_url; create it on "+
 		"the server first."),
 	"42501": crash.Errorf(crash.Invalid, "database_privilege", "The user in database_url may not connect to "+
-		"the database."),
+		"the database. Grant it that: grant connect on database NAME to USER."),
 }
 
 // Refusal returns the refusal by any of the hosts that were tried, or nil if there is none.

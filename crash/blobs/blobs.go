@@ -66,7 +66,7 @@ type Location struct {
 func ParseLocation(text string) (Location, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "s3" || u.Host == "" || u.User != nil || u.Fragment != "" {
-		return Location{}, errors.New("want s3://bucket/prefix?endpoint=https://host")
+		return Location{}, errors.New("expected s3://bucket/prefix?endpoint=https://host")
 	}
 	l := Location{Bucket: u.Host, Region: "us-east-1", Prefix: strings.Trim(u.Path, "/")}
 	if l.Prefix != "" {
@@ -85,13 +85,13 @@ func ParseLocation(text string) (Location, error) {
 		case name == "region":
 			l.Region = values[0]
 		default:
-			return Location{}, fmt.Errorf("unknown parameter %s; want endpoint or region", name)
+			return Location{}, fmt.Errorf("unknown parameter %s; expected endpoint or region", name)
 		}
 	}
 	e, err := url.Parse(endpoint)
 	if err != nil || e.Host == "" || e.Scheme != "http" && e.Scheme != "https" || strings.Trim(e.Path, "/") != "" ||
 		e.User != nil || e.RawQuery != "" {
-		return Location{}, errors.New("want the parameter endpoint=https://host or endpoint=http://host:port")
+		return Location{}, errors.New("expected the parameter endpoint=https://host or endpoint=http://host:port")
 	}
 	l.Endpoint, l.Secure = e.Host, e.Scheme == "https"
 	return l, nil
@@ -364,8 +364,8 @@ func (b *Bucket) Check(ctx context.Context) error {
 	case err != nil:
 		return b.classify(ctx, "check", "", err)
 	case !ok:
-		return crash.Errorf(crash.Invalid, "blobs_no_bucket", "The object storage at %s has no bucket %s.",
-			b.location.Endpoint, b.location.Bucket)
+		return crash.Errorf(crash.Invalid, "blobs_no_bucket", "The object storage at %s has no bucket %s. "+
+			"Create it, or correct the name.", b.location.Endpoint, b.location.Bucket)
 	}
 	return nil
 }
@@ -376,8 +376,8 @@ func isRefusal(err error) bool {
 }
 
 func (b *Bucket) refused(err error) error {
-	return crash.Errorf(crash.Invalid, "blobs_refused", "The object storage at %s refuses the credentials: %s.",
-		b.location.Endpoint, minio.ToErrorResponse(err).Code).Because(err)
+	return crash.Errorf(crash.Invalid, "blobs_refused", "The object storage at %s refuses the credentials (%s). "+
+		"Correct them in the configuration.", b.location.Endpoint, minio.ToErrorResponse(err).Code).Because(err)
 }
 
 // classify returns fs.ErrNotExist for a missing blob, the error of ctx if that is done, and

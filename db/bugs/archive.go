@@ -192,7 +192,7 @@ const (
 		from unnest(@patterns::text[]) with ordinality as o (pattern, position) where update_rules.pattern = o.pattern`
 )
 
-var errUnknownRule = crash.Errorf(crash.NotFound, "unknown_rule", "This row no longer exists.")
+var errUnknownRule = crash.Errorf(crash.NotFound, "unknown_rule", "This row no longer exists. Reload the page.")
 
 // SaveUpdatePolicy stores a row for all instances. It replaces the row with the same pattern, or adds
 // a new one after all others but the one for every package. r.Person is who does it.

@@ -332,7 +332,8 @@ func (s *Store) SaveBugTemplate(ctx context.Context, t crash.BugTemplate) error 
 	})
 }
 
-var errUnknownTemplate = crash.Errorf(crash.NotFound, "unknown_template", "This template no longer exists.")
+var errUnknownTemplate = crash.Errorf(crash.NotFound, "unknown_template",
+	"This template no longer exists. Reload the page.")
 
 // DropBugTemplate deletes a template, so that a more general one applies again. An audit event
 // keeps its text. It returns NotFound if there is no such template.

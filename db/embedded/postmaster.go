@@ -699,7 +699,8 @@ const (
 func (h home) copyCluster(ctx context.Context, from *Copy, throwaway bool) error {
 	h.removeScratch()
 	if _, err := os.Stat(h.cluster()); !errors.Is(err, fs.ErrNotExist) {
-		return errors.Join(err, crash.Errorf(crash.Conflict, "database_exists", "There is a database in %s.", h.cluster()))
+		return errors.Join(err, crash.Errorf(crash.Conflict, "database_exists", "There is a database in %s; "+
+			"name another folder, or move it away.", h.cluster()))
 	}
 	p, err := ofMajor(installed(ctx), from.Major, theBackup)
 	if err != nil {

@@ -170,14 +170,16 @@ func check(in crash.Identity) error {
 	switch {
 	case !isPlain(in.Subject, crash.MaxSubject):
 		return crash.Errorf(crash.Unprocessable, "bad_subject",
-			"Your identifier at the sign-in site is empty, too long, or not plain text.")
+			"Your identifier at the sign-in site is empty, too long, or not plain text. Ask an administrator "+
+				"of that site to correct it.")
 	case len(in.Groups) > crash.MaxGroups:
 		return crash.Errorf(crash.Unprocessable, "too_many_groups",
 			"You are in more than %d groups, the most that mishap accepts. Ask an administrator of the sign-in site to "+
 				"send fewer.", crash.MaxGroups)
 	case slices.ContainsFunc(in.Groups, func(g string) bool { return !isPlain(g, crash.MaxGroup) }):
 		return crash.Errorf(crash.Unprocessable, "bad_group",
-			"One of your groups has a name that is empty, longer than %d bytes, or not plain text.", crash.MaxGroup)
+			"One of your groups has a name that is empty, longer than %d bytes, or not plain text. Ask an administrator "+
+				"of the sign-in site to correct it.", crash.MaxGroup)
 	}
 	return nil
 }
@@ -253,7 +255,8 @@ func lockUser(ctx context.Context, tx pgx.Tx, user int64) (name string, hasPassw
 		return "", false, fmt.Errorf("lock account: %w", err)
 	}
 	if err != nil || disabled || team != "" {
-		return "", false, crash.Errorf(crash.Conflict, "no_person", "Nobody can sign in to this account.")
+		return "", false, crash.Errorf(crash.Conflict, "no_person", "Nobody can sign in to this account: it was "+
+			"deleted or disabled, or belongs to a service.")
 	}
 	return name, hasPassword, nil
 }

@@ -88,7 +88,8 @@ func (s *Store) UpdateGate(
 	}
 	if len(known) == 0 {
 		return stats.GateAnswer{}, crash.Errorf(crash.NotFound, "unknown_package",
-			"No report of a binary package %s names its version.", q.Package)
+			"No report of a binary package %s names its version. Check the name: it is that of a binary package, not of a "+
+				"source package.", q.Package)
 	}
 	list, err := s.Releases(ctx, table)
 	if err != nil {

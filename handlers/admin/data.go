@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"time"
 
@@ -325,8 +324,8 @@ func (s *Pages) ShowSymbols(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if state := q.Get("state"); state != "" {
-		if p.State = crash.SymbolState(state); !slices.Contains(view.QueueStates, p.State) {
-			return crash.Errorf(crash.Invalid, "unknown_state", "%q is not a state of symbolising.", state)
+		if p.State, err = crash.ParseWord(state, view.QueueStates, "state of symbolising"); err != nil {
+			return err
 		}
 	}
 	if p.Totals, err = s.Symbols.SymbolTotals(r.Context()); err != nil {

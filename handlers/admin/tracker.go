@@ -183,7 +183,7 @@ func (s *Pages) ShowTemplates(w http.ResponseWriter, r *http.Request) error {
 // ChangeTemplate previews a template, saves it, or restores the default.
 func (s *Pages) ChangeTemplate(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
-		return crash.Errorf(crash.Invalid, "bad_form", "The form could not be read.").Because(err)
+		return web.ErrBadForm.Because(err)
 	}
 	page, err := s.templatesPage(r, r.PostForm)
 	if err != nil {
@@ -319,7 +319,7 @@ var validPattern = regexp.MustCompile(`^[a-z0-9*][a-z0-9+.*-]{0,127}$`)
 // ChangeUpdates adds, saves, moves or deletes a row.
 func (s *Pages) ChangeUpdates(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
-		return crash.Errorf(crash.Invalid, "bad_form", "The form could not be read.").Because(err)
+		return web.ErrBadForm.Because(err)
 	}
 	row, problem := policyIn(r.PostForm)
 	row.Person = web.CurrentUser(r).Name

@@ -180,7 +180,7 @@ type instanceObject struct {
 func (a *answers) fields(ctx context.Context, in input, id string) (map[string]string, error) {
 	oops, err := crash.ParseOopsID(id)
 	if err != nil {
-		return nil, crash.Errorf(crash.NotFound, "unknown_oops", "There is no report with this id.")
+		return nil, err
 	}
 	report, err := a.Store.Report(ctx, oops)
 	if err != nil {

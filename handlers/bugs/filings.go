@@ -54,9 +54,8 @@ func (s *Pages) ListFilings(w http.ResponseWriter, r *http.Request) error {
 
 func readLedgerFilter(q url.Values) (filter crash.LedgerFilter, err error) {
 	if state := q.Get("state"); state != "" {
-		var ok bool
-		if filter.State, ok = view.FilingStateOf(state); !ok {
-			return filter, crash.Errorf(crash.Invalid, "unknown_state", "%q is not a state of filings.", state)
+		if filter.State, err = crash.ParseWord(state, crash.FilingStates, "state of filings"); err != nil {
+			return filter, err
 		}
 	}
 	after := q.Get("after")

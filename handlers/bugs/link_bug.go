@@ -396,7 +396,7 @@ func (s *Pages) ShowChosen(w http.ResponseWriter, r *http.Request) error {
 	if at := r.URL.Query().Get("since"); at != "" {
 		micros, err := strconv.ParseInt(at, 10, 64)
 		if err != nil {
-			return crash.Errorf(crash.Invalid, "bad_since", "since is a number of microseconds.")
+			return crash.Errorf(crash.Invalid, "bad_since", "The parameter since is a number of microseconds.")
 		}
 		page.Recheck, since = true, time.UnixMicro(micros)
 	}

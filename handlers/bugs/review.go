@@ -58,7 +58,7 @@ func (s *Pages) ReviewBug(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if err := r.ParseForm(); err != nil {
-		return crash.Errorf(crash.Invalid, "bad_form", "The form could not be read.").Because(err)
+		return web.ErrBadForm.Because(err)
 	}
 	page, proposal, err := s.reviewPage(r, b)
 	if err != nil {

@@ -255,11 +255,10 @@ func (s *Pages) sendEndpoint(w http.ResponseWriter, r *http.Request, status int,
 }
 
 func readDeliveryFilter(q url.Values, f *events.DeliveryFilter) (err error) {
-	if state := crash.DeliveryState(q.Get("state")); state != "" {
-		if !slices.Contains(crash.DeliveryStates, state) {
-			return crash.Errorf(crash.Invalid, "unknown_state", "%.40q is not a state of deliveries.", state)
+	if state := q.Get("state"); state != "" {
+		if f.State, err = crash.ParseWord(state, crash.DeliveryStates, "state of deliveries"); err != nil {
+			return err
 		}
-		f.State = state
 	}
 	if summary := q.Get("summary"); summary != "" {
 		if f.Summary, err = crash.ParseDeliveryID(summary); err != nil {

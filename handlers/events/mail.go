@@ -203,13 +203,14 @@ const adminMails = 50
 // ShowMails shows what became of all mail. The query contains the state and the page.
 func (s *Pages) ShowMails(w http.ResponseWriter, r *http.Request) error {
 	var p view.MailAdminPage
-	p.State = crash.MailState(r.URL.Query().Get("state"))
-	if p.State != "" && !slices.Contains(crash.MailStates, p.State) {
-		return crash.Errorf(crash.Invalid, "unknown_state", "%q is not a state of emails.", p.State)
-	}
 	before, err := idOrZero(r.URL.Query().Get("before"))
 	if err != nil {
 		return err
+	}
+	if state := r.URL.Query().Get("state"); state != "" {
+		if p.State, err = crash.ParseWord(state, crash.MailStates, "state of emails"); err != nil {
+			return err
+		}
 	}
 	if p.Mails, err = s.Events.Mails(r.Context(), p.State, 0, before, adminMails+1); err != nil {
 		return err

@@ -183,7 +183,7 @@ func (s *Pages) ChangeRule(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Pages) saveRule(w http.ResponseWriter, r *http.Request, old rules.Rule) error {
 	if err := r.ParseForm(); err != nil {
-		return crash.Errorf(crash.Invalid, "bad_form", "The form could not be read.").Because(err)
+		return web.ErrBadForm.Because(err)
 	}
 	page, err := s.rulePage(r, old)
 	if err != nil {

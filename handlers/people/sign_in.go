@@ -271,7 +271,7 @@ func (s *Pages) ReceiveOpenID(w http.ResponseWriter, r *http.Request) error {
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, web.MaxRequestBytes)
 	if !web.IsForm(r) || r.ParseForm() != nil {
-		return crash.Errorf(crash.Invalid, "bad_form", "The form could not be read.")
+		return web.ErrBadForm
 	}
 	query := r.URL.RawQuery
 	if form := r.PostForm.Encode(); form != "" { // keeps fields that occur twice

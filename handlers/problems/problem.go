@@ -312,7 +312,8 @@ func (s *Pages) chosenStack(r *http.Request, b crash.Bucket, choice view.ReportC
 	return stack, steps, err
 }
 
-var errOtherProblem = crash.Errorf(crash.NotFound, "no_report", "This problem has no report with this id.")
+var errOtherProblem = crash.Errorf(crash.NotFound, "no_report",
+	"This problem has no report with this id. It may have been deleted, or moved to another problem.")
 
 // stackOfReport returns the stack of a report, or errOtherProblem.
 func (s *Pages) stackOfReport(r *http.Request, b crash.Bucket, id crash.OopsID) (*view.Stack, error) {

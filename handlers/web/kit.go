@@ -583,6 +583,8 @@ const errorTimeout = 5 * time.Second
 var (
 	ErrNotSignedIn = crash.Errorf(crash.Unauthenticated, "not_signed_in",
 		"Unauthorized: you are not signed in, or your session has ended. Sign in, then try again.")
+	// ErrBadForm is returned for a form that is malformed or has a wrong content type.
+	ErrBadForm = crash.Errorf(crash.Invalid, "bad_form", "The form could not be read. Reload the page and try again.")
 	ErrNoPage  = crash.Errorf(crash.NotFound, "no_page", "There is no page at this address.")
 	errTimeout = crash.Errorf(crash.Unavailable, "too_slow",
 		"This took too long. Try again shortly.")

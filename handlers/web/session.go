@@ -411,8 +411,7 @@ func sentToken(r *http.Request) (token string, inHeader bool, err error) {
 		return "", false, ErrTooLarge
 	}
 	if err != nil && !errors.Is(err, http.ErrNotMultipart) {
-		return "", false, crash.Errorf(crash.Invalid, "bad_form", "The form could not be read.").
-			Because(fmt.Errorf("parse form: %w", err))
+		return "", false, ErrBadForm.Because(fmt.Errorf("parse form: %w", err))
 	}
 	// A plus sign that was not escaped arrives as a space.
 	return strings.ReplaceAll(r.PostFormValue(nosurf.FormFieldName), " ", "+"), false, nil

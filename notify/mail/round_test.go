@@ -151,6 +151,7 @@ func TestRefusals(t *testing.T) {
 		return nil
 	})
 	p.publish(event(1, crash.EventNew), greylisted, unknown, hanging, dropped, fine)
+	p.timeout = 2 * time.Second // ends the wait for the relay that hangs
 	m := p.mailer(p.store)
 	p.round(m)
 	if got := p.states(); got[crash.MailSent] != 1 || got[crash.MailFailed] != 1 || got[crash.MailWaiting] != 3 {
@@ -355,10 +356,11 @@ const base = "https://crashes.example.org"
 
 // post is a database, an SMTP server and a clock, with mailers that use them.
 type post struct {
-	t      *testing.T
-	url    string // of the database
-	store  *events.Store
-	server *mailtest.Server
+	t       *testing.T
+	url     string // of the database
+	store   *events.Store
+	server  *mailtest.Server
+	timeout time.Duration // of a mail; 0: the usual one
 
 	mu  sync.Mutex
 	now time.Time
@@ -396,7 +398,7 @@ func (p *post) mailer(s *events.Store) *mishapmail.Mailer {
 	relay, err := mishapmail.ParseRelay(p.server.URL, "off")
 	checktest.NoError(p.t, err)
 	m, err := mishapmail.New(mishapmail.Config{
-		Relay: relay, From: "mishap <crashes@example.org>", BaseURL: base, Timeout: 300 * time.Millisecond,
+		Relay: relay, From: "mishap <crashes@example.org>", BaseURL: base, Timeout: p.timeout,
 		Log: dbtest.Log(p.t), Now: p.clock, Registerer: prometheus.NewRegistry(),
 	}, s)
 	checktest.NoError(p.t, err)

@@ -48,16 +48,6 @@ var filingStates = []struct {
 	{crash.FilingFiled, "filed", "state-done", "The bug is in the tracker."},
 }
 
-// FilingStateOf parses a state in an address.
-func FilingStateOf(name string) (crash.FilingState, bool) {
-	for _, s := range filingStates {
-		if string(s.state) == name {
-			return s.state, true
-		}
-	}
-	return "", false
-}
-
 func filingState(state crash.FilingState) (word, look, means string) {
 	for _, s := range filingStates {
 		if s.state == state {
