@@ -24,6 +24,7 @@ import (
 	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/tracker"
+	"mishap/tracker/launchpad"
 	"mishap/tracker/trackertest"
 )
 
@@ -33,7 +34,7 @@ var anIntent = crash.Intent{
 }
 
 // authorised returns a client of a practice tracker with a token in its configuration.
-func authorised(t *testing.T, change ...func(*tracker.Config)) (*tracker.Client, *trackertest.Tracker) {
+func authorised(t *testing.T, change ...func(*tracker.Config)) (*launchpad.Client, *trackertest.Tracker) {
 	t.Helper()
 	return finder(t, trackertest.Options{}, change...)
 }
@@ -41,7 +42,7 @@ func authorised(t *testing.T, change ...func(*tracker.Config)) (*tracker.Client,
 // finder is like authorised, for a practice tracker with options.
 func finder(
 	t *testing.T, o trackertest.Options, change ...func(*tracker.Config),
-) (*tracker.Client, *trackertest.Tracker) {
+) (*launchpad.Client, *trackertest.Tracker) {
 	t.Helper()
 	lp := trackertest.New(t, o)
 	cfg := tracker.Config{
@@ -51,7 +52,7 @@ func finder(
 	for _, c := range change {
 		c(&cfg)
 	}
-	return tracker.NewClient(cfg, tracker.NewCredentials(cfg, newMemory())), lp
+	return launchpad.New(cfg, tracker.NewCredentials(cfg, newMemory())), lp
 }
 
 // TestOutcomesOfCreate checks the outcome after each failure. Only a certain outcome may be
@@ -73,7 +74,7 @@ func TestOutcomesOfCreate(t *testing.T) {
 			t.Parallel()
 			c, lp := authorised(t)
 			lp.FailWith(trackertest.FaultSpec{Operation: trackertest.OpCreate, Fault: fault})
-			_, err := c.CreateBug(t.Context(), anIntent)
+			_, err := c.Create(t.Context(), anIntent, tracker.MaxSending)
 			e, expected := asCall(err), want[fault]
 			if expected == "" {
 				expected = tracker.OutcomeUnknown
@@ -108,7 +109,7 @@ func TestNotSent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c, _ := authorised(t, func(cfg *tracker.Config) { cfg.APIURL = address + "/devel" })
-			_, err := c.CreateBug(t.Context(), anIntent)
+			_, err := c.Create(t.Context(), anIntent, tracker.MaxSending)
 			if e := asCall(err); e == nil || e.Outcome != tracker.OutcomeNotSent || e.Text == "" {
 				t.Errorf("got %v, want not sent, with a text", err)
 			}
@@ -117,7 +118,7 @@ func TestNotSent(t *testing.T) {
 }
 
 // hostile returns a client of a tracker that calls answer.
-func hostile(t *testing.T, answer http.HandlerFunc) *tracker.Client {
+func hostile(t *testing.T, answer http.HandlerFunc) *launchpad.Client {
 	t.Helper()
 	s := httptest.NewServer(answer)
 	t.Cleanup(s.Close)
@@ -150,7 +151,7 @@ func TestHostileWords(t *testing.T) {
 				w.WriteHeader(http.StatusBadRequest)
 				_, _ = io.WriteString(w, tt.body)
 			})
-			_, err := c.CreateBug(t.Context(), anIntent)
+			_, err := c.Create(t.Context(), anIntent, tracker.MaxSending)
 			if e := asCall(err); e == nil || e.Text != tt.want {
 				t.Errorf("got %q, want %q", err, tt.want)
 			}
@@ -189,7 +190,7 @@ func TestLocations(t *testing.T) {
 				w.Header()["Location"] = []string{location}
 				w.WriteHeader(http.StatusCreated)
 			})
-			got, err := c.CreateBug(t.Context(), anIntent)
+			got, err := c.Create(t.Context(), anIntent, tracker.MaxSending)
 			if got != tt.want || (tt.want == 0) != (asCall(err) != nil && asCall(err).Outcome == tracker.OutcomeUnknown) {
 				t.Errorf("got %d, %v, want %d", got, err, tt.want)
 			}
@@ -255,7 +256,7 @@ func TestSecretsStayInside(t *testing.T) {
 		c, lp := authorised(t, func(cfg *tracker.Config) { cfg.Log, cfg.Token = slog.New(handler), token })
 		lp.Fail(trackertest.OpCreate, fault)
 		lp.Fail(trackertest.OpMe, fault)
-		_, err := c.CreateBug(t.Context(), anIntent)
+		_, err := c.Create(t.Context(), anIntent, tracker.MaxSending)
 		_, checked := c.Check(t.Context())
 		for _, e := range []error{err, checked} {
 			slog.New(handler).Error("failed", "error", e, "token", token, "secret", token.Secret)
@@ -278,7 +279,7 @@ func TestTextsArriveUnchanged(t *testing.T) {
 		in := anIntent
 		in.Title, in.Description = s, s+"\n"+in.Marker
 		in.Tags = []string{"noble", "24.10", "true", "null", "1e3", "007", "c++"}
-		if _, err := c.CreateBug(t.Context(), in); err != nil {
+		if _, err := c.Create(t.Context(), in, tracker.MaxSending); err != nil {
 			t.Fatalf("%q: %v", s, err)
 		}
 		bugs := lp.Bugs()
@@ -291,7 +292,7 @@ func TestTextsArriveUnchanged(t *testing.T) {
 
 func TestBugNumber(t *testing.T) {
 	t.Parallel()
-	c := tracker.NewClient(tracker.Config{URL: "https://launchpad.net", APIURL: "https://api.launchpad.net/devel"}, nil)
+	c := launchpad.New(tracker.Config{URL: "https://launchpad.net", APIURL: "https://api.launchpad.net/devel"}, nil)
 	for text, want := range map[string]int64{
 		"2100001": 2100001, " #2100001 ": 2100001, "LP: #7": 7, "lp:7": 7, "LP #7": 7, "bug 7": 7, "0007": 7,
 		"https://launchpad.net/bugs/7":                                  7,
@@ -410,13 +411,13 @@ func newReplay(t *testing.T, exchanges ...exchange) *replay {
 	return r
 }
 
-func (r *replay) client(t *testing.T) *tracker.Client {
+func (r *replay) client(t *testing.T) *launchpad.Client {
 	cfg := tracker.Config{
 		URL: r.URL, APIURL: r.URL + "/devel", ConsumerKey: consumer, BaseURL: "https://mishap.example", Version: "1.2.3",
 		Token:   crash.AccessToken{Token: "ACCESSKEY", Secret: "ACCESSSECRET"},
 		Timeout: 5 * time.Second,
 	}
-	return tracker.NewClient(cfg, tracker.NewCredentials(cfg, newMemory()))
+	return launchpad.New(cfg, tracker.NewCredentials(cfg, newMemory()))
 }
 
 // TestWire checks that our requests are equivalent to those of the tracker's own client, and that
@@ -443,11 +444,11 @@ func TestWire(t *testing.T) {
 		Target: "/ubuntu/+source/bash", Title: `bash crashed with SIGSEGV in main() & "quotes" é`,
 		Description: "First line\nSecond line: 100% <b>+plus+</b>\n", Tags: []string{"apport-crash", "noble"},
 	}
-	if n, err := c.CreateBug(ctx, full); err != nil || n != 2100001 {
+	if n, err := c.Create(ctx, full, tracker.MaxSending); err != nil || n != 2100001 {
 		t.Errorf("create: got %d, %v, want 2100001", n, err)
 	}
-	if n, err := c.CreateBug(ctx, crash.Intent{Target: "/ubuntu/+source/bash", Title: "minimal",
-		Description: "d"}); err != nil || n != 2100002 {
+	if n, err := c.Create(ctx, crash.Intent{Target: "/ubuntu/+source/bash", Title: "minimal",
+		Description: "d"}, tracker.MaxSending); err != nil || n != 2100002 {
 		t.Errorf("create minimal: got %d, %v, want 2100002", n, err)
 	}
 	r.skip(t, "searchTasks") // our search has other parameters; see TestSearchParameters
@@ -457,8 +458,8 @@ func TestWire(t *testing.T) {
 	if err := c.Subscribe(ctx, 2100002, "test-user"); err != nil {
 		t.Errorf("subscribe: %v", err)
 	}
-	_, err = c.CreateBug(ctx, crash.Intent{Target: "/ubuntu/+source/bash", Title: strings.Repeat("x", 201),
-		Description: "d", Tags: []string{"Bad Tag"}})
+	_, err = c.Create(ctx, crash.Intent{Target: "/ubuntu/+source/bash", Title: strings.Repeat("x", 201),
+		Description: "d", Tags: []string{"Bad Tag"}}, tracker.MaxSending)
 	want := `title: ('` + strings.Repeat("x", 201)
 	if e := asCall(err); e == nil || e.Outcome != tracker.OutcomeRefused || e.Status != 400 || !strings.HasPrefix(e.Text,
 		want) || !strings.HasSuffix(e.Text, "', 200); tags: ([ConstraintNotSatisfied('Bad Tag', '')], 'tags')") {

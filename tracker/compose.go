@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"mishap/crash"
@@ -29,6 +30,9 @@ var (
 	validSource = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]+$`) // names of source packages, Debian policy 5.6.1
 	validTag    = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]+$`) // rule of the tracker
 )
+
+// IsSource reports whether a text can be the name of a source package.
+func IsSource(name string) bool { return validSource.MatchString(name) }
 
 type composer struct {
 	cfg   Config
@@ -100,7 +104,7 @@ func (c *composer) Marker(id crash.BucketID) string { return c.cfg.BaseURL + id.
 // distribution if there is no package and the options permit it.
 func (c *composer) target(b crash.Bucket, opts Options) (string, error) {
 	b.SourcePackage = cmp.Or(strings.TrimSpace(opts.Source), b.SourcePackage)
-	distribution := "/" + escape(c.cfg.Target)
+	distribution := "/" + Escape(c.cfg.Target)
 	if b.SourcePackage == "" && opts.Distribution {
 		b.SourcePackage = c.cfg.Target
 		if reason := b.NoFiling(); reason != "" {
@@ -115,7 +119,7 @@ func (c *composer) target(b crash.Bucket, opts Options) (string, error) {
 		return "", crash.Errorf(crash.Unprocessable, "bad_source_package",
 			"%q cannot be the name of a source package.", Clean(b.SourcePackage, 100))
 	}
-	return distribution + "/+source/" + escape(b.SourcePackage), nil
+	return distribution + "/+source/" + Escape(b.SourcePackage), nil
 }
 
 // releaseTags returns tags for the releases of the tracker's distribution in which the problem was seen,
@@ -879,7 +883,7 @@ func (c *composer) draftOf(in crash.Intent) crash.Draft {
 		Subscribe: in.Subscribe,
 	}
 	var found bool
-	if d.Package, found = strings.CutPrefix(in.Target, "/"+escape(c.cfg.Target)+"/+source/"); !found {
+	if d.Package, found = strings.CutPrefix(in.Target, "/"+Escape(c.cfg.Target)+"/+source/"); !found {
 		d.Package, d.OnDistribution = "", true
 	}
 	return d
@@ -1138,4 +1142,36 @@ func find(s string, parts []string) (start, end int) {
 		end += at + len(part)
 	}
 	return start, end
+}
+
+// stopWords are words of titles that say nothing about a fault. The tracker finds only bugs with
+// every word of a search.
+var stopWords = map[string]bool{
+	"crashed": true, "with": true, "in": true, "assert": true, "failure": true, "failed": true, "to": true, "the": true,
+	"problem": true, "package": true, "install": true, "upgrade": true, "error": true, "signal": true,
+}
+
+// maxSearchWords bounds the words of a search, since more words find fewer bugs.
+const maxSearchWords = 3
+
+// SearchWords returns the words of a title that identify its fault. It prefers the name of a
+// function, which other reports of the fault would contain. Otherwise it returns up to three
+// uncommon words.
+func SearchWords(title string) string {
+	var names, words []string
+	for word := range strings.FieldsSeq(title) {
+		name, isFunction := strings.CutSuffix(strings.TrimRight(word, ":;,."), "()")
+		name = strings.TrimFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
+		switch {
+		case len(name) < 2 || len(name) > 100:
+		case isFunction && name != "main":
+			names = append(names, name)
+		case !stopWords[strings.ToLower(name)] && !strings.HasPrefix(name, "SIG") && len(words) < maxSearchWords:
+			words = append(words, name)
+		}
+	}
+	if len(names) > 0 {
+		words = names[:1]
+	}
+	return strings.Join(words, " ")
 }

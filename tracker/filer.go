@@ -6,8 +6,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
-	"regexp"
-	"strings"
 	"sync"
 	"time"
 
@@ -26,11 +24,11 @@ type Filer struct {
 	*composer
 	*owners
 
-	cfg    Config
-	store  Store
-	client *Client
-	log    *slog.Logger
-	slots  chan struct{} // one value for each step in progress, at most maxCalls
+	cfg     Config
+	store   Store
+	tracker Tracker
+	log     *slog.Logger
+	slots   chan struct{} // one value for each step in progress, at most maxCalls
 
 	ctx     context.Context // ends when calls in progress must be cancelled
 	giveUp  context.CancelFunc
@@ -92,11 +90,11 @@ type Store interface {
 const maxCalls = 4
 
 // NewFiler returns a Filer. Background tasks call Work and StartDue; Close ends it.
-func NewFiler(cfg Config, store Store, client *Client) *Filer {
+func NewFiler(cfg Config, store Store, t Tracker) *Filer {
 	cfg = cfg.WithDefaults()
 	f := &Filer{
-		composer: &composer{cfg, store}, owners: &owners{cfg, client, store},
-		cfg: cfg, store: store, client: client, log: cfg.Log,
+		composer: &composer{cfg, store}, owners: &owners{cfg, t, store},
+		cfg: cfg, store: store, tracker: t, log: cfg.Log,
 		slots:   make(chan struct{}, maxCalls),
 		closing: make(chan struct{}),
 		steps:   map[int64]chan struct{}{},
@@ -142,7 +140,7 @@ func (f *Filer) CreateBug(ctx context.Context, signature string, opts Options) (
 	if bucket.Bug.Number != 0 {
 		filing := bucket.Filing
 		filing.Bucket, filing.State, filing.Bug = bucket.ID, crash.FilingFiled, bucket.Bug.Number
-		return Result{Filing: filing, URL: f.cfg.bugURL(bucket.Bug.Number)}, nil
+		return Result{Filing: filing, URL: f.tracker.BugURL(bucket.Bug.Number)}, nil
 	}
 	filing, isNew := bucket.Filing, false
 	if needsIntent(filing) {
@@ -158,7 +156,7 @@ func (f *Filer) CreateBug(ctx context.Context, signature string, opts Options) (
 		return Result{}, err
 	}
 	if filing.State == crash.FilingFiled {
-		return Result{Filing: filing, URL: f.cfg.bugURL(filing.Bug), New: isNew}, nil
+		return Result{Filing: filing, URL: f.tracker.BugURL(filing.Bug), New: isNew}, nil
 	}
 	return Result{Filing: filing, New: isNew}, outcomeError(filing)
 }
@@ -383,132 +381,11 @@ func (f *Filer) GiveUp(ctx context.Context, id int64, person, reason string) (cr
 }
 
 // BugURL returns the address of the page of a bug.
-func (f *Filer) BugURL(number int64) string { return f.cfg.bugURL(number) }
-
-// Stray is a bug of our account that has no link to a bucket.
-type Stray struct {
-	Number int64
-	Title  string
-	URL    string
-	Bucket crash.BucketID // the bucket that Marker names, or zero
-	Marker string         // the permanent address of a problem in the description, or empty
-}
-
-// LinkedBugs returns those of the bugs that are linked to a bucket.
-type LinkedBugs func(ctx context.Context, numbers []int64) ([]int64, error)
-
-// People are accounts of the tracker with which people file bugs through mishap.
-type People struct {
-	Accounts []string
-	Since    time.Time // bugs that they filed earlier are not searched for
-}
-
-// StrayBugs returns the bugs without a link that our account has ever filed under the target, and
-// those of people that name a problem of this installation. It includes closed bugs and duplicates,
-// but not bugs that our account may not see. The errors are those of Check.
-func (c *Client) StrayBugs(ctx context.Context, linked LinkedBugs, people People) ([]Stray, error) {
-	me, err := c.Check(ctx)
-	if err != nil {
-		return nil, err
-	}
-	strays, err := c.strays(ctx, me, linked, people)
-	if e, ok := errors.AsType[*CallError](err); ok {
-		return nil, sentence(e)
-	}
-	return strays, err
-}
-
-func (c *Client) strays(ctx context.Context, me string, linked LinkedBugs, people People) ([]Stray, error) {
-	numbers, err := c.bugsOf(ctx, me, time.Time{})
-	if err != nil {
-		return nil, err
-	}
-	own := len(numbers)
-	for _, account := range people.Accounts {
-		of, err := c.bugsOf(ctx, account, people.Since)
-		if gone(err, account != me, false) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		numbers = append(numbers, of...)
-	}
-	withLink, err := linked(ctx, numbers)
-	if err != nil {
-		return nil, err
-	}
-	skip := map[int64]bool{}
-	for _, n := range withLink {
-		skip[n] = true
-	}
-	var out []Stray
-	for i, n := range numbers {
-		if skip[n] {
-			continue
-		}
-		skip[n] = true // a bug with several tasks is listed once for each
-		bug, err := c.ReadBug(ctx, n)
-		if AnswerStatus(err) == http.StatusNotFound {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		stray := Stray{Number: n, Title: Clean(bug.Title, maxWords), URL: c.cfg.bugURL(n)}
-		stray.Bucket, stray.Marker = c.cfg.marked(bug.Description)
-		if i >= own && !strings.HasPrefix(stray.Marker, c.cfg.BaseURL+"/") {
-			continue // people file bugs by hand, too
-		}
-		out = append(out, stray)
-	}
-	return out, nil
-}
-
-func (c *Client) bugsOf(ctx context.Context, account string, since time.Time) ([]int64, error) {
-	tasks, err := c.filedBy(ctx, account, "/"+c.cfg.Target, since)
-	if err != nil {
-		return nil, err
-	}
-	numbers := make([]int64, 0, len(tasks))
-	for _, t := range tasks {
-		n, ok := c.bugNumber(t.Bug)
-		if !ok {
-			return nil, c.unusable(ctx, "search", "the search names a bug that is not the tracker's own")
-		}
-		numbers = append(numbers, n)
-	}
-	return numbers, nil
-}
-
-var problemAddress = regexp.MustCompile(`https?://[^\s<>"]{1,200}/problem/([0-9a-f]{40})\b`)
-
-// marked returns the permanent address of a problem in a text, and its bucket. It prefers an
-// address of this installation to one of another, which may be a former address of this one.
-func (c Config) marked(text string) (crash.BucketID, string) {
-	var marker, hash string
-	for _, m := range problemAddress.FindAllStringSubmatch(text, -1) {
-		ours := strings.HasPrefix(m[0], c.BaseURL+"/problem/")
-		if marker == "" || ours {
-			marker, hash = m[0], m[1]
-		}
-		if ours {
-			break
-		}
-	}
-	if marker == "" {
-		return crash.BucketID{}, ""
-	}
-	id, err := crash.ParseBucketID(hash)
-	if err != nil {
-		return crash.BucketID{}, ""
-	}
-	return id, marker
-}
+func (f *Filer) BugURL(number int64) string { return f.tracker.BugURL(number) }
 
 type sender struct {
-	client *Client
-	own    crash.OwnAccount // a person's own account; zero: the application's account
+	tracker Tracker
+	own     crash.OwnAccount // a person's own account; zero: the application's account
 }
 
 // sender returns the account that does the next step of a filing. A queued bug is sent with the
@@ -516,7 +393,7 @@ type sender struct {
 // takes over for good. An unknown outcome is searched for with the account that sent the bug, if it
 // still works.
 func (f *Filer) sender(ctx context.Context, id int64) (sender, error) {
-	application := sender{client: f.client}
+	application := sender{tracker: f.tracker}
 	filing, err := f.store.Filing(ctx, id)
 	if err != nil {
 		return application, err
@@ -546,17 +423,15 @@ func (f *Filer) sender(ctx context.Context, id int64) (sender, error) {
 
 type owners struct {
 	cfg         Config
-	application *Client
+	application Tracker
 	store       Store
 }
 
-func (o *owners) as(own crash.OwnAccount, token crash.AccessToken) *Client {
-	out := *o.application
-	out.creds = &Credentials{
-		cfg: o.cfg, store: ownCredentials{o.application.creds.store, o.store, own}, log: o.cfg.Log,
+func (o *owners) as(own crash.OwnAccount, token crash.AccessToken) Tracker {
+	return o.application.As(&Credentials{
+		cfg: o.cfg, store: ownCredentials{o.application.Credentials().store, o.store, own}, log: o.cfg.Log,
 		configured: token, offered: true,
-	}
-	return &out
+	})
 }
 
 // ownCredentials stores the health of the token of a person's own account. The rest is the
@@ -616,7 +491,7 @@ func (o *owners) CheckOwnAccount(ctx context.Context, u crash.User) (string, err
 			return "", crash.Errorf(crash.Refused, "own_rejected",
 				"The tracker no longer accepts the access token of your own account (%s). Connect it again.", e.Text).Because(e)
 		}
-		return "", sentence(e)
+		return "", Explain(e)
 	}
 	if err != nil {
 		return "", err
@@ -648,7 +523,7 @@ const (
 )
 
 func (f *Filer) terms() crash.FilingTerms {
-	return crash.FilingTerms{Sending: maxSending, Answer: f.cfg.Timeout, Settle: f.cfg.Settle}
+	return crash.FilingTerms{Sending: MaxSending, Answer: f.cfg.Timeout, Settle: f.cfg.Settle}
 }
 
 func (f *Filer) step(ctx context.Context, id int64) error {
@@ -669,7 +544,7 @@ func (f *Filer) step(ctx context.Context, id int64) error {
 	var result crash.FilingResult
 	switch claim.Step {
 	case crash.StepCreate:
-		number, err := as.client.createBug(ctx, claim.Intent, maxSending-time.Since(started))
+		number, err := as.tracker.Create(ctx, claim.Intent, MaxSending-time.Since(started))
 		result = f.created(claim, as, number, err)
 		result.Pause = f.pauseAfter(as, time.Since(started), err)
 	case crash.StepSearch:
@@ -707,7 +582,7 @@ func (f *Filer) pauseAfter(as sender, took time.Duration, err error) time.Durati
 func (f *Filer) searchFor(ctx context.Context, claim crash.FilingClaim, as sender) crash.FilingResult {
 	number, err := f.search(ctx, claim, as)
 	if e, ok := errors.AsType[*CallError](err); ok && as.own.User != 0 && e.rejectsAccount() {
-		as = sender{client: f.client}
+		as = sender{tracker: f.tracker}
 		if err = f.ready(ctx); err == nil {
 			number, err = f.search(ctx, claim, as)
 		}
@@ -720,11 +595,11 @@ func (f *Filer) searchFor(ctx context.Context, claim crash.FilingClaim, as sende
 func (f *Filer) search(ctx context.Context, claim crash.FilingClaim, as sender) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxSearch)
 	defer cancel()
-	others, err := f.store.FiledBugs(ctx, claim.SentFrom.Add(-searchMargin))
+	others, err := f.store.FiledBugs(ctx, claim.SentFrom.Add(-SearchMargin))
 	if err != nil {
 		return 0, err
 	}
-	return as.client.FindBug(ctx, claim.Intent, claim.SentFrom, others, claim.Senders...)
+	return as.tracker.FindBug(ctx, claim.Intent, claim.SentFrom, others, claim.Senders...)
 }
 
 // ready returns nil if filings can be worked on, else the *crash.Error to show: the database was
@@ -737,18 +612,18 @@ func (f *Filer) ready(ctx context.Context) error {
 	if !restored.At.IsZero() {
 		return restored.Problem()
 	}
-	if _, err := f.client.creds.Current(ctx); err != nil {
+	if _, err := f.tracker.Credentials().Current(ctx); err != nil {
 		return err
 	}
-	if !f.client.creds.dead(ctx) {
+	if !f.tracker.Credentials().dead(ctx) {
 		return nil
 	}
 	f.probes.mu.Lock()
 	defer f.probes.mu.Unlock()
-	if f.probes.found != nil && f.cfg.Now().Sub(f.probes.last) < parkTime/2 && f.client.creds.dead(ctx) {
+	if f.probes.found != nil && f.cfg.Now().Sub(f.probes.last) < parkTime/2 && f.tracker.Credentials().dead(ctx) {
 		return f.probes.found
 	}
-	_, f.probes.found = f.client.Check(ctx)
+	_, f.probes.found = f.tracker.Check(ctx)
 	f.probes.last = f.cfg.Now()
 	return f.probes.found
 }
@@ -778,7 +653,7 @@ func (f *Filer) created(claim crash.FilingClaim, as sender, number int64, err er
 		return result
 	}
 	result.Answer = ledgerAnswer(e)
-	result.Problem, result.Reason = problemOf(sentence(e))
+	result.Problem, result.Reason = problemOf(Explain(e))
 	if as.own.User != 0 && e.rejectsAccount() { // nothing was filed, so the application's account can
 		result.State, result.Problem, result.Reason = crash.FilingQueued, "", ""
 		result.Fallback = "The tracker rejected ~" + as.own.Account + " (" + e.Text + ")."
@@ -809,7 +684,7 @@ func (f *Filer) searched(claim crash.FilingClaim, as sender, number int64, err e
 		result.Problem, result.Reason = problemOf(err)
 		if e, ok := errors.AsType[*CallError](err); ok {
 			result.Answer = ledgerAnswer(e)
-			result.Problem, result.Reason = problemOf(sentence(e))
+			result.Problem, result.Reason = problemOf(Explain(e))
 		}
 		if result.Answer.Outcome == "" {
 			result.Answer = crash.TrackerAnswer{Outcome: string(OutcomeUnknown), Message: result.Reason}
@@ -847,7 +722,7 @@ func (f *Filer) bug(claim crash.FilingClaim, number int64) crash.Bug {
 	if claim.InformationType.Private() {
 		title = ""
 	}
-	return crash.Bug{Number: number, Title: title, URL: f.cfg.bugURL(number), How: crash.Filed, By: claim.Person}
+	return crash.Bug{Number: number, Title: title, URL: f.tracker.BugURL(number), How: crash.Filed, By: claim.Person}
 }
 
 func ledgerAnswer(e *CallError) crash.TrackerAnswer {
@@ -958,7 +833,7 @@ func (f *Filer) subscribePerson(ctx context.Context, sub *crash.Subscription) er
 		}
 		sub.As = ""
 	}
-	return f.client.Subscribe(ctx, sub.Bug, sub.Account)
+	return f.tracker.Subscribe(ctx, sub.Bug, sub.Account)
 }
 
 // startSubscribing runs subscribe in the background, at most once at a time.

@@ -20,6 +20,7 @@ import (
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
 	"mishap/tracker"
+	"mishap/tracker/launchpad"
 	"mishap/tracker/trackertest"
 )
 
@@ -64,7 +65,7 @@ func runChild(spec string) error {
 		Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	}
 	filer := tracker.NewFiler(cfg, bugs.New(store),
-		tracker.NewClient(cfg, tracker.NewCredentials(cfg, bugs.New(store))))
+		launchpad.New(cfg, tracker.NewCredentials(cfg, bugs.New(store))))
 	var people sync.WaitGroup
 	for i := range c.Count {
 		people.Go(func() {

@@ -12,11 +12,12 @@ import (
 	"mishap/crash"
 	"mishap/crash/crashtest"
 	"mishap/tracker"
+	"mishap/tracker/launchpad"
 	"mishap/tracker/trackertest"
 )
 
 // practice returns a client of a practice tracker, without a token and without a database.
-func practice(t *testing.T, change ...func(*tracker.Config)) (*tracker.Client, *trackertest.Tracker) {
+func practice(t *testing.T, change ...func(*tracker.Config)) (*launchpad.Client, *trackertest.Tracker) {
 	t.Helper()
 	return authorised(t, append(change, withoutToken)...)
 }
@@ -33,7 +34,7 @@ func TestOAuth(t *testing.T) {
 		t.Errorf("got authorise address %s, want %s", got, want)
 	}
 	for range 2 { // exchanging too early may be repeated
-		if _, err := c.AccessToken(ctx, request); codeOf(err) != "oauth_not_authorised" || tracker.StartOver(err) {
+		if _, err := c.AccessToken(ctx, request); codeOf(err) != "oauth_not_authorised" || launchpad.StartOver(err) {
 			t.Errorf("got %v, want oauth_not_authorised without starting over", err)
 		}
 	}
@@ -42,7 +43,7 @@ func TestOAuth(t *testing.T) {
 	if err != nil || token.Token == "" || token.Secret == "" || token.Context != "None" {
 		t.Fatalf("access token: got %+v, %v", token, err)
 	}
-	if _, err := c.AccessToken(ctx, request); codeOf(err) != "oauth_unknown_token" || !tracker.StartOver(err) {
+	if _, err := c.AccessToken(ctx, request); codeOf(err) != "oauth_unknown_token" || !launchpad.StartOver(err) {
 		t.Errorf("second exchange: got %v, want oauth_unknown_token, with starting over", err)
 	}
 	if _, err := c.Check(ctx); codeOf(err) != "tracker_credentials" {
@@ -62,25 +63,27 @@ func TestExchangeFailures(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name      string
-		prepare   func(*trackertest.Tracker, *tracker.RequestToken)
+		prepare   func(*trackertest.Tracker, *launchpad.RequestToken)
 		code      string
 		kind      crash.Kind
 		startOver bool
 		says      string
 	}{
-		{"refused", func(lp *trackertest.Tracker, r *tracker.RequestToken) { lp.Authorize(r.Key, "UNAUTHORIZED") },
+		{"refused", func(lp *trackertest.Tracker, r *launchpad.RequestToken) { lp.Authorize(r.Key, "UNAUTHORIZED") },
 			"oauth_refused", crash.Refused, true, "start over"},
-		{"expired", func(lp *trackertest.Tracker, r *tracker.RequestToken) {
+		{"expired", func(lp *trackertest.Tracker, r *launchpad.RequestToken) {
 			lp.Authorize(r.Key, "WRITE_PUBLIC")
 			lp.Advance(2*time.Hour + time.Second)
 		}, "oauth_expired", crash.Conflict, true, "start over"},
 		{"undecided for ever",
-			func(_ *trackertest.Tracker, r *tracker.RequestToken) { r.Made = r.Made.Add(-2*time.Hour - time.Second) },
+			func(_ *trackertest.Tracker, r *launchpad.RequestToken) {
+				r.Made = r.Made.Add(-2*time.Hour - time.Second)
+			},
 			"oauth_expired", crash.Conflict, true, "start over"},
-		{"unknown", func(_ *trackertest.Tracker, r *tracker.RequestToken) { r.Key = "nobody-knows-me" },
+		{"unknown", func(_ *trackertest.Tracker, r *launchpad.RequestToken) { r.Key = "nobody-knows-me" },
 			"oauth_unknown_token", crash.Conflict, true, "Start over"},
-		{"wrong secret", func(_ *trackertest.Tracker, r *tracker.RequestToken) { r.Secret = "wrong" }, "oauth_bad_signature",
-			crash.Refused, true, "Start over"},
+		{"wrong secret", func(_ *trackertest.Tracker, r *launchpad.RequestToken) { r.Secret = "wrong" },
+			"oauth_bad_signature", crash.Refused, true, "Start over"},
 		{"not found", fails(trackertest.NotFound404), "tracker_wrong_address", crash.Refused, false, "tracker_url"},
 		{"redirected", fails(trackertest.Redirect302), "tracker_wrong_address", crash.Refused, false, "https://"},
 		{"turned away", fails(trackertest.FrontEnd403), "tracker_forbidden", crash.Refused, false, "tracker_url"},
@@ -89,7 +92,7 @@ func TestExchangeFailures(t *testing.T) {
 		{"a page", fails(trackertest.PageBefore), "tracker_malformed", crash.Refused, true, "no token"},
 		{"dropped", fails(trackertest.DropBefore), "tracker_failed", crash.Unavailable, false, "closed without an answer"},
 		{"hangs", fails(trackertest.HangBefore), "tracker_failed", crash.Unavailable, false, "no answer in time"},
-		{"cut short", func(lp *trackertest.Tracker, r *tracker.RequestToken) {
+		{"cut short", func(lp *trackertest.Tracker, r *launchpad.RequestToken) {
 			lp.Authorize(r.Key, "WRITE_PUBLIC")
 			fails(trackertest.Truncated)(lp, r)
 		}, "tracker_failed", crash.Unavailable, false, "ended too early"},
@@ -105,9 +108,9 @@ func TestExchangeFailures(t *testing.T) {
 			secret := string(request.Secret)
 			tt.prepare(lp, &request)
 			_, err = c.AccessToken(t.Context(), request)
-			if codeOf(err) != tt.code || crash.KindOf(err) != tt.kind || tracker.StartOver(err) != tt.startOver {
+			if codeOf(err) != tt.code || crash.KindOf(err) != tt.kind || launchpad.StartOver(err) != tt.startOver {
 				t.Errorf("got %v (code %s, kind %v, start over %v), want code %s, kind %v, start over %v",
-					err, codeOf(err), crash.KindOf(err), tracker.StartOver(err), tt.code, tt.kind, tt.startOver)
+					err, codeOf(err), crash.KindOf(err), launchpad.StartOver(err), tt.code, tt.kind, tt.startOver)
 			}
 			if e, ok := errors.AsType[*crash.Error](err); ok && !strings.Contains(e.Message, tt.says) {
 				t.Errorf("got the message %q, want it to contain %q", e.Message, tt.says)
@@ -119,8 +122,8 @@ func TestExchangeFailures(t *testing.T) {
 	}
 }
 
-func fails(f trackertest.Fault) func(*trackertest.Tracker, *tracker.RequestToken) {
-	return func(lp *trackertest.Tracker, _ *tracker.RequestToken) { lp.Fail(trackertest.OpAccessToken, f) }
+func fails(f trackertest.Fault) func(*trackertest.Tracker, *launchpad.RequestToken) {
+	return func(lp *trackertest.Tracker, _ *launchpad.RequestToken) { lp.Fail(trackertest.OpAccessToken, f) }
 }
 
 func TestRequestTokenFailures(t *testing.T) {
@@ -299,7 +302,7 @@ func TestHealthIsSavedRarely(t *testing.T) {
 		URL: lp.URL, APIURL: lp.APIURL, ConsumerKey: consumer, Token: lp.Token(consumer), Timeout: patience,
 		Now: func() time.Time { return now },
 	}
-	c := tracker.NewClient(cfg, tracker.NewCredentials(cfg, m))
+	c := launchpad.New(cfg, tracker.NewCredentials(cfg, m))
 	check := func(want int, when string) {
 		t.Helper()
 		_, _ = c.Check(t.Context())

@@ -16,6 +16,7 @@ import (
 	"mishap/db/dbtest"
 	"mishap/db/people"
 	"mishap/tracker"
+	"mishap/tracker/launchpad"
 	"mishap/tracker/trackertest"
 )
 
@@ -487,7 +488,7 @@ func TestFindBugOfLostAccount(t *testing.T) {
 			t.Cleanup(s.Close)
 			cfg := tracker.Config{URL: s.URL, APIURL: s.URL + "/devel", ConsumerKey: consumer,
 				Token: crash.AccessToken{Token: "key", Secret: "secret"}}
-			c := tracker.NewClient(cfg, tracker.NewCredentials(cfg, store))
+			c := launchpad.New(cfg, tracker.NewCredentials(cfg, store))
 			if n, err := c.FindBug(t.Context(), anIntent, time.Now(), nil); n != 0 || (err != nil) != fails {
 				t.Errorf("got %d, %v, want 0 and an error: %t", n, err, fails)
 			}

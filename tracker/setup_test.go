@@ -16,6 +16,7 @@ import (
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
 	"mishap/tracker"
+	"mishap/tracker/launchpad"
 	"mishap/tracker/trackertest"
 )
 
@@ -41,7 +42,7 @@ const timeout = 10 * time.Minute
 type instance struct {
 	store *db.Store
 	creds *tracker.Credentials
-	lp    *tracker.Client
+	lp    *launchpad.Client
 	filer *tracker.Filer
 }
 
@@ -93,7 +94,7 @@ func (h *fixture) instance(change ...func(*tracker.Config)) *instance {
 		u.store = dbtest.Open(h.t, h.url)
 	}
 	u.creds = tracker.NewCredentials(cfg, bugs.New(u.store))
-	u.lp = tracker.NewClient(cfg, u.creds)
+	u.lp = launchpad.New(cfg, u.creds)
 	u.filer = tracker.NewFiler(cfg, bugs.New(u.store), u.lp)
 	h.t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)

@@ -1,7 +1,6 @@
 package tracker
 
 import (
-	"context"
 	"errors"
 	"net"
 	"net/http"
@@ -171,8 +170,7 @@ func TestNothingLeavesTooLate(t *testing.T) {
 	reached := make(chan struct{}, 1)
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached <- struct{}{} }))
 	t.Cleanup(s.Close)
-	cfg := Config{URL: s.URL, APIURL: s.URL + "/devel", Timeout: 5 * time.Second}.WithDefaults()
-	c := &Client{cfg: cfg, metrics: newMetrics(nil)}
+	c := NewCaller(Config{URL: s.URL, APIURL: s.URL + "/devel", Timeout: 5 * time.Second}, nil, Auth{})
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL, strings.NewReader("x"))
 	if err != nil {
 		t.Fatal(err)
@@ -194,25 +192,8 @@ func TestEscape(t *testing.T) {
 		"my crash service": "my%20crash%20service", "a+b": "a%2Bb", "&secret": "%26secret", "-._~": "-._~", `"\`: "%22%5C",
 		"é": "%C3%A9",
 	} {
-		if got := escape(in); got != want {
+		if got := Escape(in); got != want {
 			t.Errorf("%q: got %s, want %s", in, got, want)
 		}
 	}
-}
-
-func TestEncodeList(t *testing.T) {
-	t.Parallel()
-	got := encodeList([]string{"noble", "24.10", "true", "NaN", "-Infinity", `"x"`, "[1]", " 7 ", "1e", "a,b", "<&>"})
-	want := `["noble","\"24.10\"","\"true\"","\"NaN\"","\"-Infinity\"","\"\\\"x\\\"\"","\"[1]\"","\" 7 \"","1e","a,b","<&>"]`
-	if got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
-}
-
-// Credentials returns the credentials of the client.
-func (c *Client) Credentials() *Credentials { return c.creds }
-
-// CreateBug sends one bug, like the filer.
-func (c *Client) CreateBug(ctx context.Context, in crash.Intent) (int64, error) {
-	return c.createBug(ctx, in, maxSending)
 }

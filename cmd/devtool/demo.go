@@ -36,6 +36,7 @@ import (
 	"mishap/db/bugs"
 	"mishap/handlers/people/openidtest"
 	"mishap/tracker"
+	"mishap/tracker/launchpad"
 	"mishap/tracker/trackertest"
 )
 
@@ -594,7 +595,7 @@ func (d *demo) seedBugs(ctx context.Context, p *practice) (err error) {
 	token := p.TokenOf(seedConsumer, "READ_PRIVATE")
 	settings := tracker.Config{URL: p.url, APIURL: p.url + "/devel", ConsumerKey: seedConsumer, Token: token,
 		Target: "ubuntu", Log: slog.New(slog.DiscardHandler)}
-	client := tracker.NewClient(settings, tracker.NewCredentials(settings, bugs.New(store)))
+	client := launchpad.New(settings, tracker.NewCredentials(settings, bugs.New(store)))
 	for _, s := range stories(d.memory.SeedTime) {
 		for i := range s.bugs {
 			if err := d.seedBug(ctx, p, store, client, s, i); err != nil {
@@ -612,7 +613,7 @@ func (d *demo) seedBugs(ctx context.Context, p *practice) (err error) {
 }
 
 // seedBug files one bug of a story, links it, and stores its state.
-func (d *demo) seedBug(ctx context.Context, p *practice, store *db.Store, client *tracker.Client, s story,
+func (d *demo) seedBug(ctx context.Context, p *practice, store *db.Store, client *launchpad.Client, s story,
 	i int) error {
 	bug := s.bugs[i]
 	bug.Title, bug.Package, bug.Tags = s.title(), s.name, []string{"noble"}

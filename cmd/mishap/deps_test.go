@@ -225,11 +225,11 @@ var rules = []rule{
 	{of: "views/layout", ours: "crash/* notify/rules assets " + noCores, itself: "net/http database"},
 	{of: "views/*", ours: "crash/* notify/rules assets views/* " + noCores, itself: "net/http database"},
 	{of: "handlers/proxies", ours: "crash"},
-	{of: "handlers/web", ours: "crash/* db/* notify/* tracker views/* handlers/proxies"},
+	{of: "handlers/web", ours: "crash/* db/* notify/* tracker tracker/launchpad views/* handlers/proxies"},
 	{of: "handlers/panel", ours: "crash/* db/* tracker views/* handlers/web"},
 	{of: "handlers/export", ours: "crash db handlers/web"},
 	{of: "handlers", ours: "crash/* db/* notify/* views/* assets handlers/*"},
-	{of: "handlers/*", ours: "crash/* db/* notify/* tracker views/* handlers/export handlers/proxies " +
+	{of: "handlers/*", ours: "crash/* db/* notify/* tracker tracker/launchpad views/* handlers/export handlers/proxies " +
 		"handlers/panel handlers/web"}, // no area imports another
 	{of: "cmd/mishap/config", ours: "crash/* handlers/proxies notify/*"},
 	{of: "cmd/mishap/traces", ours: "crash/*"},

@@ -18,6 +18,7 @@ import (
 	"mishap/db/dbtest"
 	"mishap/db/people"
 	"mishap/tracker"
+	"mishap/tracker/launchpad"
 	"mishap/tracker/trackertest"
 )
 
@@ -224,7 +225,7 @@ func TestSetupOAuthToken(t *testing.T) {
 	settings := trackerConfig(c, dbtest.Log(t), nil)
 	for _, token := range []crash.AccessToken{settings.Token, {}} {
 		settings.Token = token
-		if who, err := tracker.NewClient(settings, tracker.NewCredentials(settings, bugs.New(store))).Check(
+		if who, err := launchpad.New(settings, tracker.NewCredentials(settings, bugs.New(store))).Check(
 			t.Context()); err != nil {
 			t.Errorf("token from %q: got %v, want it to work", token.Token, err)
 		} else if who != "practice-person" {

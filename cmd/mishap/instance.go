@@ -39,6 +39,7 @@ import (
 	notifyrules "mishap/notify/rules"
 	"mishap/notify/webhook"
 	"mishap/tracker"
+	"mishap/tracker/launchpad"
 	"mishap/tracker/watch"
 )
 
@@ -184,7 +185,7 @@ func (i *instance) buildWeb() error {
 	if i.config.AllowBugFiling {
 		i.connection = credentials.Status
 	}
-	client := tracker.NewClient(settings, credentials)
+	client := launchpad.New(settings, credentials)
 	i.filer = tracker.NewFiler(settings, bugs, client)
 	i.bugReader = watch.NewBugReader(settings, bugs, client, watch.BugOptions{Silent: !i.config.AllowBugFiling})
 	if i.config.ReadArchive {

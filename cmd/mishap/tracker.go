@@ -18,6 +18,7 @@ import (
 	"mishap/db"
 	"mishap/db/bugs"
 	"mishap/tracker"
+	"mishap/tracker/launchpad"
 	"mishap/tracker/watch"
 )
 
@@ -70,7 +71,7 @@ Then come back and press Enter.`,
 func (p *program) setupOAuthToken(ctx context.Context, c config.Config) error {
 	log := newLog(p.err, slog.LevelWarn)
 	settings := trackerConfig(c, log, nil)
-	client := tracker.NewClient(settings, nil) // obtaining a token needs none
+	client := launchpad.New(settings, nil) // obtaining a token needs none
 	answers := bufio.NewReader(p.in)
 	token, err := p.obtainToken(ctx, client, answers)
 	if err != nil {
@@ -117,7 +118,7 @@ func limits(context string) string {
 // token. If the exchange came too early or the tracker was unavailable, the person may press Enter
 // again.
 func (p *program) obtainToken(
-	ctx context.Context, client *tracker.Client, answers *bufio.Reader,
+	ctx context.Context, client *launchpad.Client, answers *bufio.Reader,
 ) (crash.AccessToken, error) {
 	request, err := client.RequestToken(ctx)
 	if err != nil {
@@ -137,7 +138,7 @@ func (p *program) obtainToken(
 			return token, nil
 		}
 		known, ok := errors.AsType[*crash.Error](err)
-		if !ok || ctx.Err() != nil || tracker.StartOver(err) ||
+		if !ok || ctx.Err() != nil || launchpad.StartOver(err) ||
 			known.Kind != crash.Conflict && known.Kind != crash.Unavailable {
 			return crash.AccessToken{}, err
 		}
@@ -224,14 +225,14 @@ func (p *program) reconcile(ctx context.Context, c config.Config, store *db.Stor
 	if err != nil {
 		return err
 	}
-	var people tracker.People
+	var people launchpad.People
 	if !restored.At.IsZero() {
 		people.Since = restored.BackupTaken
 		if people.Accounts, err = bugs.Filers(ctx, store.Handle, settings.Key()); err != nil {
 			return err
 		}
 	}
-	client := tracker.NewClient(settings, tracker.NewCredentials(settings, ledger))
+	client := launchpad.New(settings, tracker.NewCredentials(settings, ledger))
 	strays, err := client.StrayBugs(ctx, ledger.KnownBugs, people)
 	if err != nil {
 		return err
@@ -262,7 +263,7 @@ func (p *program) reconcile(ctx context.Context, c config.Config, store *db.Stor
 // linkStrays lists bugs without a link, and links them if apply is set. It returns the bugs whose
 // problems are not in the database.
 func (p *program) linkStrays(
-	ctx context.Context, store *db.Store, strays []tracker.Stray, apply bool,
+	ctx context.Context, store *db.Store, strays []launchpad.Stray, apply bool,
 ) (lost map[crash.BucketID]int64, failed error) {
 	lost = map[crash.BucketID]int64{}
 	if len(strays) == 0 {
@@ -340,7 +341,7 @@ func (p *program) listHeld(
 // reconcileOne links a bug to its problem if apply is set. It returns a description of the action,
 // and whether the problem is in the database.
 func reconcileOne(
-	ctx context.Context, store *db.Store, stray tracker.Stray, apply bool,
+	ctx context.Context, store *db.Store, stray launchpad.Stray, apply bool,
 ) (what string, known bool, err error) {
 	if stray.Marker == "" {
 		return "names no problem", false, nil

@@ -19,6 +19,7 @@ import (
 	"mishap/db/bugs"
 	"mishap/db/people"
 	"mishap/tracker"
+	"mishap/tracker/launchpad"
 	adminview "mishap/views/admin"
 	"mishap/views/layout"
 )
@@ -265,7 +266,7 @@ func (p *program) setTrackerName(ctx context.Context, s session) (string, error)
 		return name + " is not subscribed to bugs any more.", s.people.SetTrackerName(ctx, "", name, "")
 	}
 	settings := trackerConfig(s.config, newLog(p.err, slog.LevelWarn), nil)
-	client := tracker.NewClient(settings, tracker.NewCredentials(settings, bugs.New(s.store)))
+	client := launchpad.New(settings, tracker.NewCredentials(settings, bugs.New(s.store)))
 	found, err := client.Account(ctx, s.args[1])
 	if err != nil {
 		return "", err

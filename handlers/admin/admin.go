@@ -25,6 +25,7 @@ import (
 	"mishap/handlers/export"
 	"mishap/handlers/web"
 	"mishap/tracker"
+	"mishap/tracker/launchpad"
 	view "mishap/views/admin"
 	"mishap/views/layout"
 	peopleview "mishap/views/people"
@@ -39,7 +40,7 @@ type Deps struct {
 	Decisions *db.Decisions
 	Symbols   *symbols.Store
 	Filer     *tracker.Filer
-	Tracker   *tracker.Client
+	Tracker   *launchpad.Client
 	Creds     *tracker.Credentials
 	// Health returns what the checks of this instance have found, and Checks also those of the site.
 	Health, Checks func(context.Context) []crash.HealthCheck

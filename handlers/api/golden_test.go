@@ -21,6 +21,7 @@ import (
 	"mishap/db/symbols"
 	"mishap/handlers/handlertest"
 	"mishap/tracker"
+	"mishap/tracker/launchpad"
 	"mishap/tracker/trackertest"
 	"mishap/tracker/watch"
 )
@@ -325,7 +326,7 @@ func (h *fixture) read() {
 	h.t.Helper()
 	cfg := tracker.Config{URL: h.Tracker.URL, APIURL: h.Tracker.APIURL, ConsumerKey: handlertest.ConsumerKey,
 		Target: "ubuntu", BaseURL: base, Now: func() time.Time { return now }}
-	client := tracker.NewClient(cfg, tracker.NewCredentials(cfg, h.Bugs))
+	client := launchpad.New(cfg, tracker.NewCredentials(cfg, h.Bugs))
 	if err := watch.NewArchiveReader(cfg, h.Bugs, client,
 		watch.ArchiveOptions{Pause: -1}).Round(h.t.Context()); err != nil {
 		h.t.Fatalf("read the archive: %v", err)

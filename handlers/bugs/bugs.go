@@ -20,6 +20,7 @@ import (
 	"mishap/handlers/panel"
 	"mishap/handlers/web"
 	"mishap/tracker"
+	"mishap/tracker/launchpad"
 	view "mishap/views/bugs"
 	"mishap/views/layout"
 	problemsview "mishap/views/problems"
@@ -30,7 +31,7 @@ type Deps struct {
 	Store   *db.Store
 	Bugs    *bugs.Store
 	Filer   *tracker.Filer
-	Tracker *tracker.Client
+	Tracker *launchpad.Client
 }
 
 // Pages serves everything about bugs.

@@ -35,6 +35,7 @@ import (
 	"mishap/notify/mail"
 	"mishap/notify/webhook"
 	"mishap/tracker"
+	"mishap/tracker/launchpad"
 	"mishap/tracker/trackertest"
 )
 
@@ -145,7 +146,7 @@ func New(t testing.TB, o Options) *Site {
 	}
 	site.Mailer = newMailer(t, o, base, site)
 	creds := tracker.NewCredentials(tc, site.Bugs)
-	client := tracker.NewClient(tc, creds)
+	client := launchpad.New(tc, creds)
 	site.Filer = tracker.NewFiler(tc, site.Bugs, client)
 	trusted, err := proxies.Parse(proxies.Loopback)
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"mishap/handlers/proxies"
 	"mishap/handlers/web"
 	"mishap/tracker"
+	"mishap/tracker/launchpad"
 	"mishap/views/layout"
 	view "mishap/views/people"
 )
@@ -29,7 +30,7 @@ type Deps struct {
 	Store   *db.Store
 	People  *people.Store
 	Filer   *tracker.Filer
-	Tracker *tracker.Client
+	Tracker *launchpad.Client
 }
 
 // Pages serves signing in, one's own account and service accounts.

@@ -28,7 +28,7 @@ import (
 	"mishap/handlers/export"
 	"mishap/handlers/panel"
 	"mishap/handlers/web"
-	"mishap/tracker"
+	"mishap/tracker/launchpad"
 	bugsview "mishap/views/bugs"
 	"mishap/views/layout"
 	view "mishap/views/problems"
@@ -563,7 +563,7 @@ type Deps struct {
 	People    *people.Store
 	Bugs      *bugs.Store
 	Symbols   *symbols.Store
-	Tracker   *tracker.Client
+	Tracker   *launchpad.Client
 }
 
 // Lists shows lists of problems: the front page, searches, packages, releases and followed

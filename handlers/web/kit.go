@@ -39,6 +39,7 @@ import (
 	"mishap/db/symbols"
 	"mishap/handlers/proxies"
 	"mishap/tracker"
+	"mishap/tracker/launchpad"
 	bugsview "mishap/views/bugs"
 	"mishap/views/layout"
 )
@@ -94,7 +95,7 @@ type Deps struct {
 	Events      *events.Store
 	Symbols     *symbols.Store
 	Filer       *tracker.Filer
-	Tracker     *tracker.Client
+	Tracker     *launchpad.Client
 	Credentials *tracker.Credentials
 	Config      Config
 	Log         *slog.Logger
@@ -111,7 +112,7 @@ type Kit struct {
 	people      *people.Store
 	bugs        *bugs.Store
 	events      *events.Store
-	tracker     *tracker.Client
+	tracker     *launchpad.Client
 	credentials *tracker.Credentials
 
 	Config   Config

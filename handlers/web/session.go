@@ -18,7 +18,7 @@ import (
 	"mishap/crash"
 	"mishap/db/people"
 	"mishap/handlers/proxies"
-	"mishap/tracker"
+	"mishap/tracker/launchpad"
 	"mishap/views/layout"
 	peopleview "mishap/views/people"
 )
@@ -621,17 +621,17 @@ func (t TrackerRequest) sealContext(key string) string {
 
 // Token returns the request token that the session stores, and when it expires. It returns
 // false if there is none or it has expired.
-func (t TrackerRequest) Token(s *Kit, r *http.Request) (tracker.RequestToken, time.Time, bool) {
+func (t TrackerRequest) Token(s *Kit, r *http.Request) (launchpad.RequestToken, time.Time, bool) {
 	made, err := time.Parse(time.RFC3339Nano, s.Sessions.GetString(r.Context(), string(t)+"_made"))
 	if err != nil || s.Now().Sub(made) > requestTokenLifetime {
-		return tracker.RequestToken{}, time.Time{}, false
+		return launchpad.RequestToken{}, time.Time{}, false
 	}
 	key := s.Sessions.GetString(r.Context(), string(t)+"_key")
 	secret, err := s.store.OpenSecret(s.Sessions.GetString(r.Context(), string(t)+"_secret"), t.sealContext(key))
 	if err != nil {
-		return tracker.RequestToken{}, time.Time{}, false // sealed with an earlier database password
+		return launchpad.RequestToken{}, time.Time{}, false // sealed with an earlier database password
 	}
-	return tracker.RequestToken{Key: key, Made: made, Secret: secret}, made.Add(requestTokenLifetime), true
+	return launchpad.RequestToken{Key: key, Made: made, Secret: secret}, made.Add(requestTokenLifetime), true
 }
 
 var errNoRequest = crash.Errorf(crash.Conflict, "oauth_no_request", "This session has no pending request, or the "+
@@ -656,14 +656,14 @@ func (t TrackerRequest) Finish(s *Kit, r *http.Request) (crash.AccessToken, erro
 		return crash.AccessToken{}, errNoRequest
 	}
 	token, err := s.tracker.AccessToken(r.Context(), rt)
-	if err == nil || tracker.StartOver(err) {
+	if err == nil || launchpad.StartOver(err) {
 		t.Remove(s, r)
 	}
 	return token, err
 }
 
 // save stores a request token in the session, with its secret sealed.
-func (t TrackerRequest) save(s *Kit, r *http.Request, rt tracker.RequestToken) error {
+func (t TrackerRequest) save(s *Kit, r *http.Request, rt launchpad.RequestToken) error {
 	sealed, err := s.store.SealSecret(rt.Secret, t.sealContext(rt.Key))
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
 	"mishap/tracker"
+	"mishap/tracker/launchpad"
 	"mishap/tracker/trackertest"
 	"mishap/tracker/watch"
 )
@@ -542,7 +543,7 @@ type fixture struct {
 // instance holds the tracker's part of one running mishap.
 type instance struct {
 	store *db.Store
-	lp    *tracker.Client
+	lp    *launchpad.Client
 	filer *tracker.Filer
 }
 
@@ -575,7 +576,7 @@ func (f *fixture) instance(change ...func(*tracker.Config)) *instance {
 		c(&cfg)
 	}
 	i := &instance{store: f.db}
-	i.lp = tracker.NewClient(cfg, tracker.NewCredentials(cfg, bugs.New(i.store)))
+	i.lp = launchpad.New(cfg, tracker.NewCredentials(cfg, bugs.New(i.store)))
 	i.filer = tracker.NewFiler(cfg, bugs.New(i.store), i.lp)
 	f.t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)

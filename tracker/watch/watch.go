@@ -19,6 +19,7 @@ import (
 
 	"mishap/crash"
 	"mishap/tracker"
+	"mishap/tracker/launchpad"
 )
 
 // BugStore stores the states of bugs. Packages db and db/bugs describe its methods. All may return
@@ -75,7 +76,7 @@ type BugOptions struct {
 type BugReader struct {
 	cfg    tracker.Config
 	store  BugStore
-	client *tracker.Client
+	client *launchpad.Client
 	opts   BugOptions
 	log    *slog.Logger
 
@@ -87,7 +88,7 @@ type BugReader struct {
 }
 
 // NewBugReader returns a BugReader. A background task calls its Round.
-func NewBugReader(cfg tracker.Config, store BugStore, client *tracker.Client, o BugOptions) *BugReader {
+func NewBugReader(cfg tracker.Config, store BugStore, client *launchpad.Client, o BugOptions) *BugReader {
 	cfg = cfg.WithDefaults()
 	for value, standard := range map[*time.Duration]time.Duration{
 		&o.Pause: 300 * time.Millisecond, &o.Changes: time.Minute, &o.Again: 6 * time.Hour, &o.Retry: time.Minute,
@@ -299,13 +300,15 @@ var archiveAge = map[crash.ArchiveKind][2]time.Duration{
 type ArchiveReader struct {
 	cfg    tracker.Config
 	store  ArchiveStore
-	client *tracker.Client
+	client *launchpad.Client
 	opts   ArchiveOptions
 	pauses pauses
 }
 
 // NewArchiveReader returns an ArchiveReader. A background task calls its Round.
-func NewArchiveReader(cfg tracker.Config, store ArchiveStore, client *tracker.Client, o ArchiveOptions) *ArchiveReader {
+func NewArchiveReader(
+	cfg tracker.Config, store ArchiveStore, client *launchpad.Client, o ArchiveOptions,
+) *ArchiveReader {
 	cfg = cfg.WithDefaults()
 	for value, standard := range map[*time.Duration]time.Duration{
 		&o.Pause: 500 * time.Millisecond, &o.Retry: time.Minute,

@@ -41,6 +41,7 @@ import (
 	"mishap/db/embedded"
 	"mishap/db/upkeep"
 	"mishap/tracker"
+	"mishap/tracker/launchpad"
 )
 
 // Status is the result of a check.
@@ -825,7 +826,7 @@ func (d *doctor) tracker(ctx context.Context, known facts) []Finding {
 	c := d.Tracker
 	c.Timeout = d.Timeout
 	saved := &readOnlyCredentials{token: known.token}
-	account, err := tracker.NewClient(c, tracker.NewCredentials(c, saved)).Check(ctx)
+	account, err := launchpad.New(c, tracker.NewCredentials(c, saved)).Check(ctx)
 	connected := !c.Token.IsZero() || !known.token.IsZero()
 	switch {
 	case err == nil:

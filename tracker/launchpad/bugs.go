@@ -1,4 +1,4 @@
-package tracker
+package launchpad
 
 import (
 	"bytes"
@@ -16,13 +16,13 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"mishap/crash"
+	"mishap/tracker"
 )
 
-// TrackerBug is a bug as the API returns it.
-type TrackerBug struct {
+// Bug is a bug as the API returns it.
+type Bug struct {
 	Number      int64    `json:"id"`
 	Title       string   `json:"title"`
 	Description string   `json:"description"`
@@ -35,55 +35,54 @@ type TrackerBug struct {
 	ETag            string `json:"http_etag"` // for ChangeDescription
 }
 
-// ReadBug reads one bug. A bug that is missing, or that our account may not see, is a *CallError
-// with status 404. The texts are raw: Clean or escape them before showing them.
-func (c *Client) ReadBug(ctx context.Context, number int64) (TrackerBug, error) {
-	var bug TrackerBug
-	err := c.get(ctx, "bug", c.cfg.link("/bugs/"+itoa(number)), &bug)
+// ReadBug reads one bug. A bug that is missing, or that our account may not see, is a *tracker.CallError
+// with status 404. The texts are raw: tracker.Clean or escape them before showing them.
+func (c *Client) ReadBug(ctx context.Context, number int64) (Bug, error) {
+	var bug Bug
+	err := c.call.Get(ctx, "bug", c.link("/bugs/"+itoa(number)), &bug)
 	return bug, err
 }
 
 // ChangeDescription replaces the description of a bug, unless anyone has changed the bug since it was
-// read with this entity tag. The error is a *CallError, or as for Comment. With status 412, the bug
-// has changed. With OutcomeUnknown, the description may have been replaced; reading tells.
+// read with this entity tag. The error is a *tracker.CallError, or as for Comment. With status 412, the bug
+// has changed. With tracker.OutcomeUnknown, the description may have been replaced; reading tells.
 func (c *Client) ChangeDescription(ctx context.Context, number int64, etag, description string) error {
 	const operation = "change"
 	body, err := json.Marshal(map[string]string{"description": description})
 	if err != nil {
 		return fmt.Errorf("%s: %w", operation, err)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPatch, c.cfg.link("/bugs/"+itoa(number)), bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPatch, c.link("/bugs/"+itoa(number)), bytes.NewReader(body))
 	if err != nil {
 		return fmt.Errorf("%s: %w", operation, err)
 	}
-	req.GetBody = nil // never repeated
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("If-Match", etag)
-	a, err := c.signed(newWriter(maxSending), operation, req, maxSending)
+	a, err := c.call.Change(operation, req, tracker.MaxSending)
 	if err != nil {
 		return err
 	}
-	var changed TrackerBug
-	if a.status >= 200 && a.status < 300 {
+	var changed Bug
+	if a.Status >= 200 && a.Status < 300 {
 		// A page of a proxy is no answer: only the changed bug is.
-		if a.broken != nil || json.Unmarshal(a.body, &changed) != nil || changed.Number != number {
-			return c.record(ctx, malformed(operation, a, "the answer does not say whether the description was changed"))
+		if a.Broken != nil || json.Unmarshal(a.Body, &changed) != nil || changed.Number != number {
+			return c.call.Malformed(ctx, operation, a, "the answer does not say whether the description was changed")
 		}
-		c.done(ctx, operation)
+		c.call.Done(ctx, operation, "")
 		return nil
 	}
-	return c.failed(ctx, operation, a)
+	return c.call.Failed(ctx, operation, a)
 }
 
 // Subscribe subscribes an account of the tracker to a bug. It may be repeated.
 func (c *Client) Subscribe(ctx context.Context, number int64, account string) error {
 	const operation = "subscribe"
-	form := url.Values{"ws.op": {"subscribe"}, "person": {encodeJSON(c.cfg.link("/~" + url.PathEscape(account)))}}
-	a, err := c.post(ctx, operation, c.cfg.link("/bugs/"+itoa(number)), form, maxSending)
+	form := url.Values{"ws.op": {"subscribe"}, "person": {encodeJSON(c.link("/~" + url.PathEscape(account)))}}
+	a, err := c.post(ctx, operation, c.link("/bugs/"+itoa(number)), form, tracker.MaxSending)
 	if err != nil {
 		return err
 	}
-	return c.changed(ctx, operation, a, http.StatusOK, "the answer does not say whether the account was subscribed")
+	return c.call.Confirm(ctx, operation, a, http.StatusOK, "the answer does not say whether the account was subscribed")
 }
 
 var (
@@ -141,14 +140,14 @@ func (c *Client) onTracker(u *url.URL) bool {
 }
 
 // BugURL returns the address of the page of a bug.
-func (c *Client) BugURL(number int64) string { return c.cfg.bugURL(number) }
+func (c *Client) BugURL(number int64) string { return c.cfg.URL + "/bugs/" + itoa(number) }
 
 var bugPath = regexp.MustCompile(`/bugs/([1-9][0-9]{0,17})$`)
 
 // bugNumber returns the number in the API's address of a bug, which must be on the tracker.
 func (c *Client) bugNumber(address string) (int64, bool) {
-	u, err := c.cfg.api().Parse(address)
-	if err != nil || address == "" || !c.cfg.sameOrigin(u) || u.RawQuery != "" || u.Fragment != "" {
+	u, err := c.cfg.API().Parse(address)
+	if err != nil || address == "" || !c.cfg.OnAPI(u) || u.RawQuery != "" || u.Fragment != "" {
 		return 0, false
 	}
 	m := bugPath.FindStringSubmatch(u.EscapedPath())
@@ -173,11 +172,11 @@ func (c *Client) Account(ctx context.Context, name string) (string, error) {
 	var person struct {
 		Name string `json:"name"`
 	}
-	err := c.get(ctx, "person", c.cfg.link("/~"+url.PathEscape(name)), &person)
-	e, failed := errors.AsType[*CallError](err)
+	err := c.call.Get(ctx, "person", c.link("/~"+url.PathEscape(name)), &person)
+	e, failed := errors.AsType[*tracker.CallError](err)
 	switch {
 	case failed && e.Status != http.StatusNotFound:
-		return "", sentence(e)
+		return "", tracker.Explain(e)
 	case err != nil && !failed:
 		return "", err
 	case person.Name != name: // also if there was no answer
@@ -194,9 +193,9 @@ const (
 )
 
 // ReadArchive reads one fact about the distribution's archive. It sends no access token, so it
-// finds only public facts. The error is a *CallError; a missing object is not an error.
+// finds only public facts. The error is a *tracker.CallError; a missing object is not an error.
 func (c *Client) ReadArchive(ctx context.Context, w crash.ArchiveWant) (crash.ArchiveFact, error) {
-	c = &Client{cfg: c.cfg, reading: c.reading, metrics: c.metrics}
+	c = &Client{cfg: c.cfg, call: c.call.As(nil)}
 	f := crash.ArchiveFact{ArchiveWant: w}
 	if !w.Valid() {
 		return f, nil
@@ -214,9 +213,9 @@ func (c *Client) ReadArchive(ctx context.Context, w crash.ArchiveWant) (crash.Ar
 		f.Publications, err = c.publishedBinaries(ctx, w.Key)
 	case crash.ArchiveSet:
 		series, name, _ := strings.Cut(w.Key, "/")
-		address := c.cfg.link("/package-sets/" + escape(c.cfg.Target) + "/" + escape(series) + "/" + escape(name) +
-			"?ws.op=getSourcesIncluded")
-		err = c.get(ctx, "package set", address, &f.Names)
+		address := c.link("/package-sets/" + tracker.Escape(c.cfg.Target) + "/" + tracker.Escape(series) +
+			"/" + tracker.Escape(name) + "?ws.op=getSourcesIncluded")
+		err = c.call.Get(ctx, "package set", address, &f.Names)
 		f.Exists = err == nil
 		if missing(err) {
 			err = nil
@@ -228,7 +227,7 @@ func (c *Client) ReadArchive(ctx context.Context, w crash.ArchiveWant) (crash.Ar
 		return crash.ArchiveFact{ArchiveWant: w}, err
 	}
 	f.Exists = f.Exists || len(f.Publications) > 0
-	f.Names = slices.DeleteFunc(f.Names, func(name string) bool { return !validSource.MatchString(name) })
+	f.Names = slices.DeleteFunc(f.Names, func(name string) bool { return !tracker.IsSource(name) })
 	slices.Sort(f.Names)
 	f.Names = slices.Compact(f.Names)
 	f.Names = f.Names[:min(len(f.Names), maxNames)]
@@ -236,7 +235,7 @@ func (c *Client) ReadArchive(ctx context.Context, w crash.ArchiveWant) (crash.Ar
 }
 
 func (c *Client) archiveLink(query url.Values) string {
-	return c.cfg.link("/"+escape(c.cfg.Target)+"/+archive/primary") + "?" + query.Encode()
+	return c.link("/"+tracker.Escape(c.cfg.Target)+"/+archive/primary") + "?" + query.Encode()
 }
 
 func (c *Client) publishedSources(ctx context.Context, query url.Values) ([]crash.Publication, error) {
@@ -274,7 +273,7 @@ func (c *Client) publishedBinaries(ctx context.Context, name string) ([]crash.Pu
 	for _, e := range entries {
 		series, arch := path.Base(path.Dir(e.Arch)), path.Base(e.Arch)
 		list = appendPublication(list, crash.Publication{
-			Series: series, Architecture: arch, Pocket: e.Pocket, Version: e.Version, Source: Clean(e.Source, 100),
+			Series: series, Architecture: arch, Pocket: e.Pocket, Version: e.Version, Source: tracker.Clean(e.Source, 100),
 		})
 	}
 	return list, err
@@ -282,7 +281,7 @@ func (c *Client) publishedBinaries(ctx context.Context, name string) ([]crash.Pu
 
 func appendPublication(list []crash.Publication, p crash.Publication) []crash.Publication {
 	for _, text := range []string{p.Series, p.Pocket, p.Version, p.Architecture} {
-		if len(text) > 128 || text != Clean(text, 128) {
+		if len(text) > 128 || text != tracker.Clean(text, 128) {
 			return list
 		}
 	}
@@ -297,7 +296,7 @@ func (c *Client) subscribedPackages(ctx context.Context, person string) (names [
 		Name string `json:"name"`
 	}
 	query := url.Values{"ws.op": {"getBugSubscriberPackages"}, "ws.size": {itoa(archivePage)}}
-	address := c.cfg.link("/~"+escape(person)) + "?" + query.Encode()
+	address := c.link("/~"+tracker.Escape(person)) + "?" + query.Encode()
 	entries, _, err := collect[entry](ctx, c, "subscribed packages", address, archivePages)
 	if missing(err) {
 		return nil, false, nil
@@ -308,7 +307,10 @@ func (c *Client) subscribedPackages(ctx context.Context, person string) (names [
 	return names, err == nil, err
 }
 
-const maxFound = 20
+const (
+	maxFound = 20
+	maxTitle = 200 // characters of the title of a found bug
+)
 
 var taskTitle = regexp.MustCompile(`(?s)^Bug #\d+ in .*?: "(.*)"$`)
 
@@ -316,22 +318,22 @@ var taskTitle = regexp.MustCompile(`(?s)^Bug #\d+ in .*?: "(.*)"$`)
 // the source package, or the whole distribution if pkg is empty, for the words of the title and for
 // the problem's address. It returns Unavailable or Refused if either search fails.
 func (c *Client) SearchBugs(ctx context.Context, pkg, title, marker string) ([]crash.FoundBug, error) {
-	target := "/" + escape(c.cfg.Target)
-	if pkg != "" && validSource.MatchString(pkg) {
-		target += "/+source/" + escape(pkg)
+	target := "/" + tracker.Escape(c.cfg.Target)
+	if pkg != "" && tracker.IsSource(pkg) {
+		target += "/+source/" + tracker.Escape(pkg)
 	}
 	var found []crash.FoundBug
-	for _, words := range []string{SearchWords(title), marker} {
+	for _, words := range []string{tracker.SearchWords(title), marker} {
 		if words == "" {
 			continue
 		}
 		more, err := c.searchText(ctx, target, words)
-		if e, ok := errors.AsType[*CallError](err); ok {
+		if e, ok := errors.AsType[*tracker.CallError](err); ok {
 			if e.Status == http.StatusNotFound {
 				return nil, crash.Errorf(crash.Refused, "tracker_refused",
 					"The tracker does not know the package %s.", pkg).Because(e)
 			}
-			return nil, sentence(e)
+			return nil, tracker.Explain(e)
 		}
 		if err != nil {
 			return nil, err
@@ -388,8 +390,8 @@ func (c *Client) searchText(ctx context.Context, target, words string) ([]crash.
 		}
 		released, _, _ := strings.Cut(e.Released, "T")
 		found = append(found, crash.FoundBug{
-			Number: number, Title: Clean(title, maxTitle), Status: Clean(e.Status, 50),
-			Closed: e.Complete, Fixed: Clean(released, 10), URL: c.cfg.bugURL(number),
+			Number: number, Title: tracker.Clean(title, maxTitle), Status: tracker.Clean(e.Status, 50),
+			Closed: e.Complete, Fixed: tracker.Clean(released, 10), URL: c.BugURL(number),
 		})
 	}
 	return found, err
@@ -402,44 +404,9 @@ func (c *Client) HasSource(ctx context.Context, name string) (bool, error) {
 	var found *struct {
 		Name string `json:"name"`
 	}
-	err := c.get(ctx, "package", c.cfg.link("/"+escape(c.cfg.Target))+"?"+query.Encode(), &found)
+	err := c.call.Get(ctx, "package", c.link("/"+tracker.Escape(c.cfg.Target))+"?"+query.Encode(), &found)
 	return found != nil, err
 }
-
-// stopWords are words of titles that say nothing about a fault. The tracker finds only bugs with
-// every word of a search.
-var stopWords = map[string]bool{
-	"crashed": true, "with": true, "in": true, "assert": true, "failure": true, "failed": true, "to": true, "the": true,
-	"problem": true, "package": true, "install": true, "upgrade": true, "error": true, "signal": true,
-}
-
-// maxSearchWords bounds the words of a search, since more words find fewer bugs.
-const maxSearchWords = 3
-
-// SearchWords returns the words of a title that identify its fault. It prefers the name of a
-// function, which other reports of the fault would contain. Otherwise it returns up to three
-// uncommon words.
-func SearchWords(title string) string {
-	var names, words []string
-	for word := range strings.FieldsSeq(title) {
-		name, isFunction := strings.CutSuffix(strings.TrimRight(word, ":;,."), "()")
-		name = strings.TrimFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
-		switch {
-		case len(name) < 2 || len(name) > 100:
-		case isFunction && name != "main":
-			names = append(names, name)
-		case !stopWords[strings.ToLower(name)] && !strings.HasPrefix(name, "SIG") && len(words) < maxSearchWords:
-			words = append(words, name)
-		}
-	}
-	if len(names) > 0 {
-		words = names[:1]
-	}
-	return strings.Join(words, " ")
-}
-
-// searchMargin is how long before the first sending a search begins, since clocks differ.
-const searchMargin = 24 * time.Hour
 
 const maxPages = 200
 
@@ -472,8 +439,8 @@ func (c *Client) searchTasks(
 	query.Set("omit_duplicates", "false")
 	for _, statuses := range [][]string{allStatuses, oldStatuses} {
 		query.Set("status", encodeJSON(statuses))
-		tasks, whole, err = collect[foundTask](ctx, c, operation, c.cfg.link(target)+"?"+query.Encode(), limit)
-		if AnswerStatus(err) != http.StatusBadRequest {
+		tasks, whole, err = collect[foundTask](ctx, c, operation, c.link(target)+"?"+query.Encode(), limit)
+		if tracker.AnswerStatus(err) != http.StatusBadRequest {
 			break
 		}
 	}
@@ -486,7 +453,7 @@ func (c *Client) searchTasks(
 // FindBug includes closed bugs and duplicates, and skips the bugs in others. It searches the target
 // first, then the whole tracker, because a person may have moved the bug. It returns the lowest
 // number, or 0 if there is certainly no such bug. After an error the result is unknown. The error
-// is a *CallError, or Unavailable with the code tracker_credentials.
+// is a *tracker.CallError, or Unavailable with the code tracker_credentials.
 func (c *Client) FindBug(
 	ctx context.Context, in crash.Intent, since time.Time, others []int64, senders ...string,
 ) (int64, error) {
@@ -494,7 +461,7 @@ func (c *Client) FindBug(
 	if err != nil {
 		return 0, err
 	}
-	accounts, err := c.creds.accounts(ctx, me)
+	accounts, err := c.creds.Accounts(ctx, me)
 	if err != nil {
 		return 0, err
 	}
@@ -535,7 +502,7 @@ func (c *Client) FindBug(
 // gone reports whether a search failed because a former account, or the package, is no longer in
 // the tracker.
 func gone(err error, former, onTarget bool) bool {
-	e, ok := errors.AsType[*CallError](err)
+	e, ok := errors.AsType[*tracker.CallError](err)
 	return ok && (former && e.Status == http.StatusBadRequest && strings.HasPrefix(e.Text, "bug_reporter:") ||
 		onTarget && e.Status == http.StatusNotFound)
 }
@@ -548,14 +515,14 @@ func (c *Client) marked(
 	for _, t := range tasks {
 		number, ok := c.bugNumber(t.Bug)
 		if !ok {
-			return 0, c.unusable(ctx, "search", "the search names a bug that is not the tracker's own")
+			return 0, c.call.Unusable(ctx, "search", "the search names a bug that is not the tracker's own")
 		}
 		if found != 0 && number >= found || seen[number] {
 			continue
 		}
 		seen[number] = true
 		bug, err := c.ReadBug(ctx, number)
-		if AnswerStatus(err) == http.StatusNotFound {
+		if tracker.AnswerStatus(err) == http.StatusNotFound {
 			continue // hidden since the search, so not a public filing
 		}
 		if err != nil {
@@ -571,17 +538,138 @@ func (c *Client) marked(
 // filedBy returns the bugs that an account has filed on a target since a time; zero stands for all.
 func (c *Client) filedBy(ctx context.Context, account, target string, since time.Time) ([]foundTask, error) {
 	query := url.Values{
-		"bug_reporter": {encodeJSON(c.cfg.link("/~" + account))},
+		"bug_reporter": {encodeJSON(c.link("/~" + account))},
 		"order_by":     {encodeJSON([]string{"id"})},
 	}
 	if since.IsZero() {
 		query.Set("ws.size", "300") // the maximum
 	} else {
-		query.Set("created_since", encodeJSON(since.Add(-searchMargin).UTC().Format(timeFormat)))
+		query.Set("created_since", encodeJSON(since.Add(-tracker.SearchMargin).UTC().Format(timeFormat)))
 	}
 	tasks, whole, err := c.searchTasks(ctx, "search", target, maxPages, query)
 	if err == nil && !whole {
-		return nil, c.unusable(ctx, "search", "the search has no end")
+		return nil, c.call.Unusable(ctx, "search", "the search has no end")
 	}
 	return tasks, err
+}
+
+// Stray is a bug of our account that has no link to a bucket.
+type Stray struct {
+	Number int64
+	Title  string
+	URL    string
+	Bucket crash.BucketID // the bucket that Marker names, or zero
+	Marker string         // the permanent address of a problem in the description, or empty
+}
+
+// LinkedBugs returns those of the bugs that are linked to a bucket.
+type LinkedBugs func(ctx context.Context, numbers []int64) ([]int64, error)
+
+// People are accounts of the tracker with which people file bugs through mishap.
+type People struct {
+	Accounts []string
+	Since    time.Time // bugs that they filed earlier are not searched for
+}
+
+// StrayBugs returns the bugs without a link that our account has ever filed under the target, and
+// those of people that name a problem of this installation. It includes closed bugs and duplicates,
+// but not bugs that our account may not see. The errors are those of Check.
+func (c *Client) StrayBugs(ctx context.Context, linked LinkedBugs, people People) ([]Stray, error) {
+	me, err := c.Check(ctx)
+	if err != nil {
+		return nil, err
+	}
+	strays, err := c.strays(ctx, me, linked, people)
+	if e, ok := errors.AsType[*tracker.CallError](err); ok {
+		return nil, tracker.Explain(e)
+	}
+	return strays, err
+}
+
+func (c *Client) strays(ctx context.Context, me string, linked LinkedBugs, people People) ([]Stray, error) {
+	numbers, err := c.bugsOf(ctx, me, time.Time{})
+	if err != nil {
+		return nil, err
+	}
+	own := len(numbers)
+	for _, account := range people.Accounts {
+		of, err := c.bugsOf(ctx, account, people.Since)
+		if gone(err, account != me, false) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		numbers = append(numbers, of...)
+	}
+	withLink, err := linked(ctx, numbers)
+	if err != nil {
+		return nil, err
+	}
+	skip := map[int64]bool{}
+	for _, n := range withLink {
+		skip[n] = true
+	}
+	var out []Stray
+	for i, n := range numbers {
+		if skip[n] {
+			continue
+		}
+		skip[n] = true // a bug with several tasks is listed once for each
+		bug, err := c.ReadBug(ctx, n)
+		if tracker.AnswerStatus(err) == http.StatusNotFound {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		stray := Stray{Number: n, Title: tracker.Clean(bug.Title, maxName), URL: c.BugURL(n)}
+		stray.Bucket, stray.Marker = c.problemIn(bug.Description)
+		if i >= own && !strings.HasPrefix(stray.Marker, c.cfg.BaseURL+"/") {
+			continue // people file bugs by hand, too
+		}
+		out = append(out, stray)
+	}
+	return out, nil
+}
+
+func (c *Client) bugsOf(ctx context.Context, account string, since time.Time) ([]int64, error) {
+	tasks, err := c.filedBy(ctx, account, "/"+c.cfg.Target, since)
+	if err != nil {
+		return nil, err
+	}
+	numbers := make([]int64, 0, len(tasks))
+	for _, t := range tasks {
+		n, ok := c.bugNumber(t.Bug)
+		if !ok {
+			return nil, c.call.Unusable(ctx, "search", "the search names a bug that is not the tracker's own")
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers, nil
+}
+
+var problemAddress = regexp.MustCompile(`https?://[^\s<>"]{1,200}/problem/([0-9a-f]{40})\b`)
+
+// problemIn returns the permanent address of a problem in a text, and its bucket. It prefers an
+// address of this installation to one of another, which may be a former address of this one.
+func (c *Client) problemIn(text string) (crash.BucketID, string) {
+	var marker, hash string
+	for _, m := range problemAddress.FindAllStringSubmatch(text, -1) {
+		ours := strings.HasPrefix(m[0], c.cfg.BaseURL+"/problem/")
+		if marker == "" || ours {
+			marker, hash = m[0], m[1]
+		}
+		if ours {
+			break
+		}
+	}
+	if marker == "" {
+		return crash.BucketID{}, ""
+	}
+	id, err := crash.ParseBucketID(hash)
+	if err != nil {
+		return crash.BucketID{}, ""
+	}
+	return id, marker
 }

@@ -1,0 +1,149 @@
+// Package tracker files bugs in external trackers. A [Tracker] makes the calls to one of them; packages below,
+// such as launchpad, implement it for each kind. [Filer] turns a click on Create into exactly one bug, even if
+// answers are lost or instances die. [Credentials] returns the access token. Package watch reads changes from the
+// tracker.
+//
+// It contains neither pages nor SQL: [Store] stores everything that must last.
+//
+// The packages treat every text of a tracker as hostile. They limit the length and remove control characters and
+// our own secrets before they store, log or show a text.
+package tracker
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"mishap/crash"
+	"mishap/crash/privacy"
+	"mishap/crash/span"
+)
+
+// Tracker is a tracker of some kind, in which mishap files bugs with one account. Its methods make single
+// calls, or several to read; they repeat none. Unless they say otherwise, their errors are a *[CallError], or
+// Unavailable with the code tracker_credentials if there is no access token. They are safe for concurrent use.
+type Tracker interface {
+	// Me returns the name of the account that the access token acts for.
+	Me(ctx context.Context) (string, error)
+	// Check is Me with errors for people, those of [Explain].
+	Check(ctx context.Context) (string, error)
+	// Credentials returns those that calls are signed with.
+	Credentials() *Credentials
+	// As returns the same tracker with other credentials.
+	As(creds *Credentials) Tracker
+
+	// Create sends one bug, once, no byte of it after sendBy, and returns its number. With OutcomeUnknown the
+	// bug may have been filed, with any other error it was not.
+	Create(ctx context.Context, in crash.Intent, sendBy time.Duration) (int64, error)
+	// FindBug searches for the bug of an intent, which contains the intent's marker. One of our accounts,
+	// present or former, or one of the senders filed it since a given time. FindBug includes closed bugs and
+	// duplicates, and skips the bugs in others. It returns the lowest number, or 0 if there is certainly no such
+	// bug. After an error the result is unknown.
+	FindBug(ctx context.Context, in crash.Intent, since time.Time, others []int64, senders ...string) (int64, error)
+	// Subscribe subscribes an account of the tracker to a bug. It may be repeated.
+	Subscribe(ctx context.Context, number int64, account string) error
+	// BugURL returns the address of the page of a bug.
+	BugURL(number int64) string
+}
+
+// Config says which tracker to use, and with which time-outs.
+type Config struct {
+	URL         string            // OAuth endpoints and pages for people, "https://launchpad.net"
+	APIURL      string            // REST API root with its version, "https://api.launchpad.net/devel"
+	ConsumerKey string            // name of the application for the tracker; may hold blanks
+	Target      string            // distribution that bugs are filed under, "ubuntu"
+	BaseURL     string            // address of mishap, for links in bugs
+	Version     string            // of mishap, for the User-Agent
+	Token       crash.AccessToken // configured for this instance; zero: none
+
+	Timeout time.Duration // for one answer; 0: 75 s, since Launchpad may work for 65 s
+	Settle  time.Duration // pause between an unknown outcome and the search for it; 0: 75 s
+	Backoff time.Duration // first pause after a filing could not be sent, doubled each time; 0: 5 s
+	Pause   time.Duration // shortest pause between two bugs of the queue; 0: 250 ms
+
+	// Transport wraps the transport of every request, unless it is nil. With it, tests cancel
+	// requests that the practice tracker never answers, so that Timeout can be long.
+	Transport func(http.RoundTripper) http.RoundTripper
+
+	Tracer *span.Tracer // records steps of filings; nil: none
+
+	Privacy *privacy.Table // which fields bugs may quote; nil: the built-in table
+
+	Log        *slog.Logger
+	Now        func() time.Time
+	Registerer prometheus.Registerer // nil: no metrics
+}
+
+const (
+	defaultTimeout = 75 * time.Second
+	defaultSettle  = 75 * time.Second
+	defaultBackoff = 5 * time.Second
+	defaultPause   = 250 * time.Millisecond
+
+	// MaxSending limits the time for connecting and writing a request, from before the claim of the
+	// filing. After that, the request was sent completely or never will be, so other instances know
+	// when to search.
+	MaxSending = 10 * time.Second
+)
+
+// SearchMargin is how long before the first sending a search begins, since clocks differ.
+const SearchMargin = 24 * time.Hour
+
+// WithDefaults returns c with a value for every setting that may be left out.
+func (c Config) WithDefaults() Config {
+	c.URL = strings.TrimRight(c.URL, "/")
+	c.APIURL = strings.TrimRight(c.APIURL, "/")
+	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
+	c.Target = strings.Trim(c.Target, "/")
+	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
+	c.Settle = cmp.Or(c.Settle, defaultSettle)
+	c.Backoff = cmp.Or(c.Backoff, defaultBackoff)
+	c.Pause = cmp.Or(c.Pause, defaultPause)
+	c.Version = cmp.Or(c.Version, "unknown")
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return c
+}
+
+// Key identifies the tracker and the application in the database.
+func (c Config) Key() crash.TrackerKey {
+	return crash.TrackerKey{URL: c.URL, ConsumerKey: c.ConsumerKey}
+}
+
+// OnAPI reports whether u has the scheme, host and port of the API. A Caller never follows
+// other links.
+func (c Config) OnAPI(u *url.URL) bool {
+	api := c.API()
+	return u.User == nil && strings.EqualFold(u.Scheme, api.Scheme) && strings.EqualFold(hostPort(u), hostPort(api))
+}
+
+func hostPort(u *url.URL) string {
+	port := u.Port()
+	switch {
+	case port != "":
+	case strings.EqualFold(u.Scheme, "https"):
+		port = "443"
+	default:
+		port = "80"
+	}
+	return u.Hostname() + ":" + port
+}
+
+// API returns the parsed APIURL, or an empty one if it cannot be parsed.
+func (c Config) API() *url.URL {
+	api, err := url.Parse(c.APIURL)
+	if err != nil {
+		return &url.URL{}
+	}
+	return api
+}
