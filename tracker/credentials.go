@@ -74,6 +74,15 @@ func (c *Credentials) Current(ctx context.Context) (crash.AccessToken, error) {
 	return token, nil
 }
 
+// Connected reports whether there is an access token to sign with.
+func (c *Credentials) Connected(ctx context.Context) (bool, error) {
+	_, err := c.Current(ctx)
+	if crash.KindOf(err) == crash.Unavailable {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // errCredentials returns an error that names the page on which an admin can fix it.
 func errCredentials(what string) *crash.Error {
 	e := crash.Errorf(crash.Unavailable, "tracker_credentials",

@@ -48,8 +48,31 @@ type Tracker interface {
 	FindBug(ctx context.Context, in crash.Intent, since time.Time, others []int64, senders ...string) (int64, error)
 	// Subscribe subscribes an account of the tracker to a bug. It may be repeated.
 	Subscribe(ctx context.Context, number int64, account string) error
+
+	// ReadState reads the state of a bug, and the versions that have the fix if the tracker says so. A bug that
+	// our account may not see gives a reading with Hidden. All texts but the description are cleaned and bounded.
+	ReadState(ctx context.Context, number int64) (crash.BugReading, error)
+	// Changed lists the bugs that our account filed and that have changed since a time, including closed bugs
+	// and duplicates.
+	Changed(ctx context.Context, since time.Time) ([]int64, error)
+	// Comment adds a comment to a bug, and sends it once. With OutcomeUnknown it may have been added.
+	Comment(ctx context.Context, number int64, text string) error
+	// HasComment reports whether match returns true for one of the last comments of a bug, whoever wrote it. A
+	// bug that our account may not see has none.
+	HasComment(ctx context.Context, number int64, match func(text string) bool) (bool, error)
 	// BugURL returns the address of the page of a bug.
 	BugURL(number int64) string
+}
+
+// Editor is a [Tracker] that can change descriptions, unless others change them at the same time.
+type Editor interface {
+	Tracker
+	// Description reads the description of a bug, and the version to pass to ChangeDescription. The text is raw,
+	// and empty if the bug is private or a duplicate.
+	Description(ctx context.Context, number int64) (text, version string, err error)
+	// ChangeDescription replaces the description of a bug, unless anyone has changed the bug since this version.
+	// With status 412, someone has. With OutcomeUnknown, the description may have been replaced; reading tells.
+	ChangeDescription(ctx context.Context, number int64, version, text string) error
 }
 
 // Config says which tracker to use, and with which time-outs.

@@ -43,6 +43,15 @@ func (c *Client) ReadBug(ctx context.Context, number int64) (Bug, error) {
 	return bug, err
 }
 
+// Description reads the description of a bug and its entity tag.
+func (c *Client) Description(ctx context.Context, number int64) (text, etag string, err error) {
+	bug, err := c.ReadBug(ctx, number)
+	if err != nil || bug.Private || bug.DuplicateOf != "" {
+		return "", "", err
+	}
+	return bug.Description, bug.ETag, nil
+}
+
 // ChangeDescription replaces the description of a bug, unless anyone has changed the bug since it was
 // read with this entity tag. The error is a *tracker.CallError, or as for Comment. With status 412, the bug
 // has changed. With tracker.OutcomeUnknown, the description may have been replaced; reading tells.

@@ -49,15 +49,6 @@ func (c *Client) Credentials() *tracker.Credentials { return c.creds }
 
 func (c *Client) link(path string) string { return c.cfg.APIURL + path }
 
-// HasToken reports whether there is an access token to sign with.
-func (c *Client) HasToken(ctx context.Context) (bool, error) {
-	_, err := c.creds.Current(ctx)
-	if crash.KindOf(err) == crash.Unavailable {
-		return false, nil
-	}
-	return err == nil, err
-}
-
 // post sends one operation. encodeJSON has encoded its values.
 func (c *Client) post(
 	ctx context.Context, operation, address string, form url.Values, sendBy time.Duration,

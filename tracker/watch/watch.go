@@ -76,7 +76,8 @@ type BugOptions struct {
 type BugReader struct {
 	cfg    tracker.Config
 	store  BugStore
-	client *launchpad.Client
+	client tracker.Tracker
+	editor tracker.Editor // nil: the tracker cannot change descriptions
 	opts   BugOptions
 	log    *slog.Logger
 
@@ -88,7 +89,7 @@ type BugReader struct {
 }
 
 // NewBugReader returns a BugReader. A background task calls its Round.
-func NewBugReader(cfg tracker.Config, store BugStore, client *launchpad.Client, o BugOptions) *BugReader {
+func NewBugReader(cfg tracker.Config, store BugStore, client tracker.Tracker, o BugOptions) *BugReader {
 	cfg = cfg.WithDefaults()
 	for value, standard := range map[*time.Duration]time.Duration{
 		&o.Pause: 300 * time.Millisecond, &o.Changes: time.Minute, &o.Again: 6 * time.Hour, &o.Retry: time.Minute,
@@ -100,6 +101,7 @@ func NewBugReader(cfg tracker.Config, store BugStore, client *launchpad.Client, 
 	}
 	w := &BugReader{cfg: cfg, store: store, client: client, opts: o, log: cfg.Log,
 		unread: map[PendingComment]time.Time{}}
+	w.editor, _ = client.(tracker.Editor)
 	if cfg.Registerer != nil {
 		tracker.RegisterShared(cfg.Registerer, newMetrics(store, cfg.Now))
 	}
@@ -124,7 +126,7 @@ func (w *BugReader) Round(ctx context.Context) error {
 	if w.cfg.Now().Before(w.pauses.resume) {
 		return nil
 	}
-	if ok, err := w.client.HasToken(ctx); err != nil || !ok { // pages show a missing token
+	if ok, err := w.client.Credentials().Connected(ctx); err != nil || !ok { // pages show a missing token
 		return err
 	}
 	unlock, ok, err := w.store.LockBugs(ctx)
@@ -741,7 +743,7 @@ const (
 )
 
 func (w *BugReader) sections(ctx context.Context, policies crash.UpdatePolicies) error {
-	if !policies.Any(func(r crash.UpdatePolicy) bool { return r.Section }) {
+	if w.editor == nil || !policies.Any(func(r crash.UpdatePolicy) bool { return r.Section }) {
 		return nil
 	}
 	due, err := w.store.DueSections(ctx)
@@ -843,15 +845,15 @@ func (w *BugReader) composeSection(ctx context.Context, number int64) (func(rows
 // new description only if the bug has not changed since it was read. again is true if it has.
 func (w *BugReader) writeSection(ctx context.Context, b crash.BugSection,
 	compose func(rows int) tracker.Section) (again bool, err error) {
-	bug, err := w.client.ReadBug(ctx, b.Number)
+	before, version, err := w.editor.Description(ctx, b.Number)
 	if err != nil {
 		return false, w.sectionUnread(ctx, b, err)
 	}
-	if bug.Private || bug.DuplicateOf != "" { // the next reading of its state will tell
+	if before == "" { // private or a duplicate: the next reading of its state will tell
 		return false, w.store.DelaySection(ctx, b, "", tracker.Jitter(considerAgain))
 	}
-	found, has := ownSection(b, bug.Description)
-	if stop := whyStopped(b, bug.Description, has); stop != crash.SectionActive {
+	found, has := ownSection(b, before)
+	if stop := whyStopped(b, before, has); stop != crash.SectionActive {
 		return false, w.stopSection(ctx, b, stop)
 	}
 	unsettled := b.Pending != crash.SectionFacts{}
@@ -860,9 +862,9 @@ func (w *BugReader) writeSection(ctx context.Context, b crash.BugSection,
 	}
 	section, description, fits := tracker.FitSection(compose, func(s tracker.Section) string {
 		if has {
-			return bug.Description[:found.Begin] + s.Text + bug.Description[found.End:]
+			return before[:found.Begin] + s.Text + before[found.End:]
 		}
-		return tracker.AppendSection(bug.Description, s.Text)
+		return tracker.AppendSection(before, s.Text)
 	})
 	switch {
 	case !fits:
@@ -875,7 +877,7 @@ func (w *BugReader) writeSection(ctx context.Context, b crash.BugSection,
 		return false, err
 	}
 	b.Attempt = attempt
-	err = w.client.ChangeDescription(ctx, b.Number, bug.ETag, description)
+	err = w.editor.ChangeDescription(ctx, b.Number, version, description)
 	return w.endSection(context.WithoutCancel(ctx), b, section, err)
 }
 
