@@ -101,7 +101,7 @@ lint: ## runs go vet and golangci-lint
 	$(static) $(GO) tool -modfile=tools.mod golangci-lint run
 
 deadcode: ## lists functions that no program uses; packages for tests are exempt
-	@! $(static) $(GO) tool -modfile=tools.mod deadcode ./cmd/... | grep -vE '^(crash/checktest|crash/crashtest|crash/symbols/symboltest|db/dbtest|handlers/people/openidtest|tracker/trackertest|views/gallery)/'
+	@! $(static) $(GO) tool -modfile=tools.mod deadcode ./cmd/... | grep -vE '^(crash/checktest|crash/crashtest|crash/symbols/symboltest|db/dbtest|handlers/people/openidtest|tracker/issuetest|tracker/trackertest|views/gallery)/'
 
 fuzz: ## runs each fuzz target for FUZZTIME, 30s by default
 	@$(GO) test -list '^Fuzz' ./... | awk '/^Fuzz/ { n[++i] = $$1 } /^ok/ { for (; i > 0; i--) print $$2, n[i] }' | \
