@@ -1,6 +1,7 @@
 package tracker
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -71,6 +72,31 @@ func (c *Caller) Get(ctx context.Context, operation, address string, v any) erro
 	}
 	c.Done(ctx, operation, "")
 	return nil
+}
+
+// Post sends a body as JSON, once, and no byte of it after sendBy. It reads the JSON of an answer with a status,
+// which confirms the change. Any other success gives an unknown outcome, as an answer cut short does.
+func (c *Caller) Post(
+	ctx context.Context, operation, address string, body, v any, status int, sendBy time.Duration,
+) error {
+	content, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("%s: %w", operation, err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(content))
+	if err != nil {
+		return fmt.Errorf("%s: %w", operation, err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	a, err := c.Change(operation, req, sendBy)
+	if err != nil {
+		return err
+	}
+	const unclear = "the answer does not say what was done"
+	if a.Status == status && (a.Broken != nil || json.Unmarshal(a.Body, v) != nil) {
+		return c.Malformed(ctx, operation, a, unclear)
+	}
+	return c.Confirm(ctx, operation, a, status, unclear)
 }
 
 // Read sends a request that changes nothing. It records its own errors; the caller records the outcome of an
