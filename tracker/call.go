@@ -37,6 +37,9 @@ type Auth struct {
 	// Dead reports whether an answer says that the access token is invalid. Any other refusal is about the
 	// request, such as a missing permission.
 	Dead func(a Answer) bool
+	// Refusal returns the message of an answer that refuses, and the tracker's own code for the reason, if it has
+	// one. Nil, or an empty message: the message is the text of the answer.
+	Refusal func(a Answer) (text, code string)
 }
 
 // NewCaller returns a Caller that signs each call with the current token of creds, or makes anonymous calls
@@ -75,15 +78,29 @@ func (c *Caller) Get(ctx context.Context, operation, address string, v any) erro
 }
 
 // Post sends a body as JSON, once, and no byte of it after sendBy. It reads the JSON of an answer with a status,
-// which confirms the change. Any other success gives an unknown outcome, as an answer cut short does.
+// which confirms the change; 0 stands for any success. Any other success gives an unknown outcome, as an answer cut
+// short does.
 func (c *Caller) Post(
 	ctx context.Context, operation, address string, body, v any, status int, sendBy time.Duration,
+) error {
+	return c.send(ctx, operation, http.MethodPost, address, body, v, status, sendBy)
+}
+
+// Put is Post with the method PUT.
+func (c *Caller) Put(
+	ctx context.Context, operation, address string, body, v any, status int, sendBy time.Duration,
+) error {
+	return c.send(ctx, operation, http.MethodPut, address, body, v, status, sendBy)
+}
+
+func (c *Caller) send(
+	ctx context.Context, operation, method, address string, body, v any, status int, sendBy time.Duration,
 ) error {
 	content, err := json.Marshal(body)
 	if err != nil {
 		return fmt.Errorf("%s: %w", operation, err)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(content))
+	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(content))
 	if err != nil {
 		return fmt.Errorf("%s: %w", operation, err)
 	}
@@ -91,6 +108,9 @@ func (c *Caller) Post(
 	a, err := c.Change(operation, req, sendBy)
 	if err != nil {
 		return err
+	}
+	if status == 0 && a.Status >= 200 && a.Status < 300 {
+		status = a.Status
 	}
 	const unclear = "the answer does not say what was done"
 	if a.Status == status && (a.Broken != nil || json.Unmarshal(a.Body, v) != nil) {
@@ -148,6 +168,13 @@ func (c *Caller) Failed(ctx context.Context, operation string, a Answer) *CallEr
 		secrets = c.creds.secrets()
 	}
 	e := failure(operation, a, secrets...)
+	if c.auth.Refusal != nil {
+		text, code := c.auth.Refusal(a)
+		e.Code = Clean(scrub(code, secrets...), maxWords)
+		if text = Clean(scrub(text, secrets...), maxWords); text != "" {
+			e.Text = text
+		}
+	}
 	if c.auth.Dead(a) {
 		e.Outcome = OutcomeCredentials
 	}
@@ -257,6 +284,7 @@ type CallError struct {
 	Outcome    Outcome
 	Status     int           // HTTP status; 0: no answer
 	Text       string        // the message of the tracker or of the network error, cleaned
+	Code       string        // the tracker's own code for a refusal; empty: none
 	RequestID  string        // the tracker's id of the error
 	RetryAfter time.Duration // as the tracker asks; 0: not given
 	Err        error
@@ -386,6 +414,9 @@ func (c *Caller) exchange(hc *http.Client, operation string, req *http.Request, 
 		outcome := OutcomeUnknown
 		if !connected.Load() {
 			outcome = OutcomeNotSent
+		}
+		if e, ok := errors.AsType[*url.Error](err); ok {
+			err = e.Err // without the address, which holds the access token of some kinds
 		}
 		return Answer{}, &CallError{Operation: operation, Outcome: outcome, Text: networkWords(ctx, err), Err: err}
 	}
