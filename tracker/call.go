@@ -2,16 +2,19 @@ package tracker
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -242,6 +245,14 @@ func Explain(e *CallError) *crash.Error {
 	return out.Because(e)
 }
 
+// Explained returns what Explain says about err if it is a *CallError, or else err.
+func Explained(err error) error {
+	if e, ok := errors.AsType[*CallError](err); ok {
+		return Explain(e)
+	}
+	return err
+}
+
 // Exchange sends a request of a person without an access token, such as one for a token itself, and records
 // its outcome unless it got a whole answer. Its errors are those of Explain, without the secrets.
 func (c *Caller) Exchange(operation string, req *http.Request, secrets ...crash.Secret) (Answer, error) {
@@ -318,7 +329,8 @@ func AnswerStatus(err error) int {
 	return 0
 }
 
-const maxAnswer = 1 << 20
+// maxAnswer bounds the size of an answer. A page of 50 bugs with long descriptions is smaller.
+const maxAnswer = 16 << 20
 
 // newHTTPClient returns a client that follows no redirects and sends no cookies. With a cookie, the
 // tracker may read from a lagging standby. It uses HTTP/1.1 only, because Go never repeats a POST
@@ -522,16 +534,41 @@ func printable(r rune) rune {
 
 var htmlTitle = regexp.MustCompile(`(?is)<title[^>]*>(.{0,200}?)</title>`)
 
-// wordsOf returns the text of an answer, or the title of an HTML page, without secrets.
+// wordsOf returns the text of an answer, the message in a JSON object, or the title of an HTML page, without
+// secrets.
 func wordsOf(contentType string, body []byte, secrets ...crash.Secret) string {
 	s := string(body)
-	if strings.Contains(contentType, "html") || strings.HasPrefix(strings.TrimSpace(s), "<") {
+	var fields map[string]any
+	switch {
+	case strings.Contains(contentType, "html") || strings.HasPrefix(strings.TrimSpace(s), "<"):
 		s = ""
 		if m := htmlTitle.FindSubmatch(body); m != nil {
 			s = string(m[1])
 		}
+	case json.Unmarshal(body, &fields) == nil:
+		s = cmp.Or(messageOf(fields["message"]), messageOf(fields["error_description"]), messageOf(fields["error"]), s)
 	}
 	return Clean(scrub(s, secrets...), maxWords)
+}
+
+// messageOf returns the text of a message in JSON: a string, a list, or texts by the name of a field.
+func messageOf(v any) string {
+	var parts []string
+	switch v := v.(type) {
+	case string:
+		return v
+	case []any:
+		for _, e := range v {
+			parts = append(parts, messageOf(e))
+		}
+		return strings.Join(parts, ", ")
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			parts = append(parts, name+": "+messageOf(v[name]))
+		}
+		return strings.Join(parts, "; ")
+	}
+	return ""
 }
 
 func scrub(s string, secrets ...crash.Secret) string {

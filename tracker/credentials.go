@@ -178,14 +178,14 @@ func (c *Credentials) readHealth(ctx context.Context) (crash.TokenHealth, bool) 
 }
 
 // Accounts returns the names of the accounts that we act for or have acted for, the present one
-// first.
-func (c *Credentials) Accounts(ctx context.Context, present string) ([]string, error) {
+// first, and then others, each once.
+func (c *Credentials) Accounts(ctx context.Context, present string, others ...string) ([]string, error) {
 	before, err := c.store.TrackerAccounts(ctx, c.cfg.Key())
 	if err != nil {
 		return nil, err
 	}
 	accounts := []string{present}
-	for _, account := range before {
+	for _, account := range append(before, others...) {
 		if account != "" && !slices.Contains(accounts, account) {
 			accounts = append(accounts, account)
 		}

@@ -135,7 +135,7 @@ func TestRequestTokenFailures(t *testing.T) {
 			"/broken/+request-token": "oauth_token=%zz;secret=hush",
 			"/odd/+request-token":    "oauth_token=a%00b&oauth_token_secret=c",
 			"/long/+request-token":   "oauth_token=" + strings.Repeat("x", 2000) + "&oauth_token_secret=c",
-			"/huge/+request-token":   strings.Repeat("x", 3<<20),
+			"/huge/+request-token":   strings.Repeat("x", 17<<20),
 		}[r.URL.Path]))
 	}))
 	t.Cleanup(other.Close)

@@ -470,14 +470,9 @@ func (c *Client) FindBug(
 	if err != nil {
 		return 0, err
 	}
-	accounts, err := c.creds.Accounts(ctx, me)
+	accounts, err := c.creds.Accounts(ctx, me, senders...)
 	if err != nil {
 		return 0, err
-	}
-	for _, account := range senders {
-		if !slices.Contains(accounts, account) {
-			accounts = append(accounts, account)
-		}
 	}
 	seen := map[int64]bool{}
 	for _, n := range others {
@@ -589,10 +584,7 @@ func (c *Client) StrayBugs(ctx context.Context, linked LinkedBugs, people People
 		return nil, err
 	}
 	strays, err := c.strays(ctx, me, linked, people)
-	if e, ok := errors.AsType[*tracker.CallError](err); ok {
-		return nil, tracker.Explain(e)
-	}
-	return strays, err
+	return strays, tracker.Explained(err)
 }
 
 func (c *Client) strays(ctx context.Context, me string, linked LinkedBugs, people People) ([]Stray, error) {

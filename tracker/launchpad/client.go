@@ -9,7 +9,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -93,10 +92,7 @@ func (c *Client) Me(ctx context.Context) (string, error) {
 // tracker_credentials if there is no token, or an invalid one.
 func (c *Client) Check(ctx context.Context) (string, error) {
 	name, err := c.Me(ctx)
-	if e, ok := errors.AsType[*tracker.CallError](err); ok {
-		return "", tracker.Explain(e)
-	}
-	return name, err
+	return name, tracker.Explained(err)
 }
 
 // Create sends one bug, once, and returns its number. The error is a *tracker.CallError; with
