@@ -70,10 +70,10 @@ func (c *Caller) Get(ctx context.Context, operation, address string, v any) erro
 	if err != nil {
 		return err
 	}
-	if a.Status != http.StatusOK || a.Broken != nil {
+	if a.Status != http.StatusOK {
 		return c.Failed(ctx, operation, a)
 	}
-	if err := json.Unmarshal(a.Body, v); err != nil {
+	if a.Broken != nil || json.Unmarshal(a.Body, v) != nil {
 		return c.Malformed(ctx, operation, a, "the answer is not the JSON that was expected")
 	}
 	c.Done(ctx, operation, "")
