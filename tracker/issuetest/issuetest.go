@@ -100,6 +100,7 @@ type Server struct {
 	mux  *http.ServeMux
 	http *httptest.Server
 	done chan struct{}
+	hung chan struct{}
 
 	mu       sync.Mutex
 	issues   []*Issue
@@ -140,6 +141,7 @@ func NewServer(kind kind, now func() time.Time) *Server {
 	}
 	s := &Server{
 		kind: kind, mux: http.NewServeMux(), done: make(chan struct{}), now: now,
+		hung:   make(chan struct{}, 100),
 		tokens: map[string]string{"secret-of-mishap": "mishap"}, faults: map[string][]Fault{},
 		last: max(kind.first, 1) - 1,
 	}
@@ -161,6 +163,9 @@ func (s *Server) AddToken(account, token string) { s.locked(func() { s.tokens[to
 func (s *Server) Fail(operation string, faults ...Fault) {
 	s.locked(func() { s.faults[operation] = append(s.faults[operation], faults...) })
 }
+
+// Hung has an element for each request that began to hang.
+func (s *Server) Hung() <-chan struct{} { return s.hung }
 
 // HideNew lets lists show new issues only after a time, as an index that lags does.
 func (s *Server) HideNew(d time.Duration) { s.locked(func() { s.hidden = d }) }
@@ -356,6 +361,7 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, fault Fault,
 	case DropBefore, DropAfter:
 		panic(http.ErrAbortHandler)
 	case HangBefore, HangAfter:
+		s.hung <- struct{}{}
 		select {
 		case <-ctx.Done():
 		case <-s.done:
