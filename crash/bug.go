@@ -464,6 +464,23 @@ func (w ArchiveWant) Valid() bool {
 	return false
 }
 
+// BugImport is a link between a signature and a bug that another crash tracker knows.
+type BugImport struct {
+	Signature string
+	Bug       Bug // its number and address
+}
+
+// ImportFate is what importing a link does.
+type ImportFate string
+
+// The fates of imported links.
+const (
+	ImportLinks   ImportFate = "link"     // it links the problem to the bug
+	ImportWaits   ImportFate = "wait"     // the problem has no report yet: its first one links it
+	ImportKnown   ImportFate = "known"    // nothing: the link exists
+	ImportRemoved ImportFate = "unlinked" // nothing: a person has removed the link
+)
+
 // FilingStep is the next step of a filing.
 type FilingStep string
 

@@ -443,7 +443,9 @@ func (v *saver) transact(ctx context.Context, c *pgx.Conn, batch []*pendingRepor
 			}
 		}
 		if len(newBuckets) > 0 {
-			last.Queue(sqlSaveBuckets, newBucketArgs(newBuckets))
+			args := newBucketArgs(newBuckets)
+			last.Queue(sqlSaveBuckets, args)
+			last.Queue(sqlLinkExpected, args)
 		}
 	}
 	last.Queue(sqlCommit)
@@ -562,6 +564,18 @@ const (
 		) as n (id, report, signature, rule, provisional, problem_type, title, executable, package, source_package)
 		where not exists (select from buckets as b where b.id = n.id)
 		order by id, report desc
+		on conflict do nothing`
+	// sqlLinkExpected links buckets to the bugs that were imported before their first report.
+	sqlLinkExpected = `
+		with expected as (
+				delete from lost_bugs as l using bugs where l.bucket_id = any(@id::bytea[]) and number = bug_number
+				returning l.bucket_id, bug_number
+			), watched as (
+				insert into bug_states (number, next_read) select distinct bug_number, now() from expected
+				on conflict do nothing
+			)
+		insert into bucket_bugs (bucket_id, bug_number, how, person, at)
+		select bucket_id, bug_number, 'linked', '', now() from expected
 		on conflict do nothing`
 	// sqlFirstReports selects the stored reports of crashes.
 	sqlFirstReports = `select key, report_id from report_keys where key = any(@keys::bytea[])`

@@ -1326,8 +1326,8 @@ CREATE TABLE lost_bugs (
     bug_number bigint NOT NULL,
     CONSTRAINT lost_bugs_bucket_id_check CHECK ((length(bucket_id) = 20))
 );
-COMMENT ON TABLE lost_bugs IS 'Bugs of mishap for problems that a restored database lacked. If the problem returns, it is linked to the bug instead of filed again.';
-COMMENT ON COLUMN lost_bugs.bucket_id IS 'The bucket that the bug names.';
+COMMENT ON TABLE lost_bugs IS 'Bugs of problems that are not in the database: those that a restored database lacked, and those that people import. When the problem gets its first report, an imported bug is linked to it. When a person files the problem, it gets its bug instead of another.';
+COMMENT ON COLUMN lost_bugs.bucket_id IS 'The bucket that the bug is about.';
 COMMENT ON COLUMN lost_bugs.bug_number IS 'Number of the bug in the tracker.';
 
 CREATE TABLE mail_key (

@@ -139,6 +139,64 @@ func (s *Store) changeLink(ctx context.Context, what string, bucket crash.Bucket
 	return db.WrapOr(err, errNotLinked(number), "%s bug %d of %s", what, number, bucket)
 }
 
+const (
+	sqlImportFates = `
+		select case
+				when b.id is null then case when exists (
+					select from lost_bugs as w where w.bucket_id = t.bucket and w.bug_number <= t.number
+				) then 'known' else 'wait' end
+				when exists (
+					select from bucket_bugs as l join buckets as m on m.id = l.bucket_id
+					where m.head = b.head and l.bug_number = t.number) then 'known'
+				when exists (
+					select from unlinked_bugs as l join buckets as m on m.id = l.bucket_id
+					where m.head = b.head and l.bug_number = t.number) then 'unlinked'
+				else 'link' end
+		from unnest(@buckets::bytea[], @numbers::bigint[]) with ordinality as t (bucket, number, place)
+			left join buckets as b on b.id = t.bucket
+		order by place`
+	sqlExpectBug = `
+		with bug as (insert into bugs (number, url) values (@number, @url) on conflict (number) do nothing)
+		insert into lost_bugs (bucket_id, bug_number) values (@bucket, @number)
+		on conflict (bucket_id) do update set bug_number = least(lost_bugs.bug_number, excluded.bug_number)`
+)
+
+// ImportFates returns what ImportBugs does with each of some links.
+func (s *Store) ImportFates(ctx context.Context, links []crash.BugImport) ([]crash.ImportFate, error) {
+	buckets, numbers := make([][]byte, len(links)), make([]int64, len(links))
+	for i, l := range links {
+		id := crash.BucketIDOf(l.Signature)
+		buckets[i], numbers[i] = id[:], l.Bug.Number
+	}
+	args := pgx.NamedArgs{"buckets": buckets, "numbers": numbers}
+	fates, err := db.List(ctx, s.Pool, sqlImportFates, args, pgx.RowTo[crash.ImportFate])
+	return fates, db.Wrap(err, "fates of imported links")
+}
+
+// ImportBugs links problems to bugs, as LinkBug does. A problem without a report gets its bug with the first one;
+// of several, the bug with the lowest number. It does not restore links that people have removed.
+func (s *Store) ImportBugs(ctx context.Context, links []crash.BugImport) error {
+	fates, err := s.ImportFates(ctx, links)
+	if err != nil {
+		return err
+	}
+	for i, l := range links {
+		bucket := crash.BucketIDOf(l.Signature)
+		switch fates[i] {
+		case crash.ImportLinks:
+			_, err = s.LinkBug(ctx, bucket, l.Bug)
+		case crash.ImportWaits:
+			args := pgx.NamedArgs{"bucket": bucket[:], "number": l.Bug.Number, "url": l.Bug.URL}
+			_, err = s.Pool.Exec(ctx, sqlExpectBug, args)
+		case crash.ImportKnown, crash.ImportRemoved:
+		}
+		if err != nil {
+			return db.Wrap(err, "import bug %d", l.Bug.Number)
+		}
+	}
+	return nil
+}
+
 // maxBucketsOfBug limits how many buckets of a bug are listed.
 const maxBucketsOfBug = 1000
 
