@@ -48,7 +48,7 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(benchCommand(), demoCommand(), loadCommand(), galleryCommand(), postgresCommand())
+	root.AddCommand(benchCommand(), demoCommand(), loadCommand(), galleryCommand(), postgresCommand(), trackerCommand())
 	return root
 }
 

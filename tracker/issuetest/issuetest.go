@@ -394,3 +394,6 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, fault Fault,
 	w.WriteHeader(out.Status)
 	_, _ = io.WriteString(w, body)
 }
+
+// Kinds are the kinds of practice trackers by name.
+var Kinds = map[string]func() kind{"gitlab": GitLab}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mishap/crash"
+	"mishap/tracker"
+	"mishap/tracker/issuetest"
+	"mishap/tracker/kinds"
+)
+
+func trackerCommand() *cobra.Command {
+	var url, project, tokenFile string
+	var names []string
+	for _, k := range kinds.All {
+		names = append(names, k.Name)
+	}
+	cmd := &cobra.Command{
+		Use:   "tracker KIND",
+		Short: "Tries a kind of tracker: files a bug, finds it again, comments on it and reads it",
+		Long: `Tries whether mishap can work with a tracker. It files a bug that says it is a test, finds it as after a lost
+answer, comments on it, reads it, and prints what it sees. The bug stays in the tracker: close it there.
+
+Without --url it tries a practice tracker, which runs as long as the command. The kinds are ` +
+			strings.Join(names, ", ") + ".",
+		Example: `  devtool tracker gitlab
+  devtool tracker gitlab --url https://gitlab.example.org --project sandbox/trial --token-file token`,
+		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
+		ValidArgs: names,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			kind := kinds.All[slices.Index(names, args[0])]
+			cfg := tracker.Config{
+				URL: url, Target: project, BaseURL: "https://mishap.example.org", Version: "trial", Timeout: 30 * time.Second,
+			}
+			switch {
+			case url == "" && (project != "" || tokenFile != ""):
+				return errors.New("--project and --token-file need --url")
+			case url == "":
+				stop, address, err := practise(cmd.Context(), kind)
+				if err != nil {
+					return err
+				}
+				defer stop()
+				cfg.URL, cfg.Target = address, "sandbox/trial"
+				cfg.Token = crash.AccessToken{Token: "practice", Secret: "secret-of-mishap"}
+			default:
+				secret, err := os.ReadFile(tokenFile)
+				if err != nil {
+					return fmt.Errorf("--token-file: %w", err)
+				}
+				cfg.Token = crash.AccessToken{Token: "trial", Secret: crash.Secret(strings.TrimSpace(string(secret)))}
+			}
+			cfg.APIURL = strings.TrimRight(cfg.URL, "/") + kind.API
+			return tryTracker(cmd.Context(), cmd.OutOrStdout(),
+				kind.New(cfg, tracker.NewCredentials(cfg, &issuetest.Memory{})), cfg)
+		},
+	}
+	cmd.Flags().StringVar(&url, "url", "", "the `address` of the tracker's pages")
+	cmd.Flags().StringVar(&project, "project", "", "the `name` of a project for tests")
+	cmd.Flags().StringVar(&tokenFile, "token-file", "", "a `file` with the access token")
+	return cmd
+}
+
+// practise starts a practice tracker.
+func practise(ctx context.Context, kind kinds.Kind) (stop func(), address string, err error) {
+	s := issuetest.NewServer(issuetest.Kinds[kind.Name](), nil)
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, "", err
+	}
+	s.URL = "http://" + l.Addr().String()
+	hs := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = hs.Serve(l) }() // returns after Close
+	return func() { _ = hs.Close() }, s.URL, nil
+}
+
+// tryTracker files a bug and does everything with it that mishap does with bugs.
+func tryTracker(ctx context.Context, out io.Writer, t tracker.Tracker, cfg tracker.Config) error {
+	say := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format+"\n", args...) }
+	account, err := t.Check(ctx)
+	if err != nil {
+		return err
+	}
+	say("The access token is that of %s.", account)
+	id := crash.BucketIDOf("trial " + rand.Text())
+	in := crash.Intent{
+		Bucket: id, Target: cfg.Target, Title: "Trial of mishap: please ignore this bug", Marker: cfg.BaseURL + id.Path(),
+	}
+	in.Description = "This bug is a test. Please close it.\n\n" + in.Marker + "\n"
+	began := time.Now()
+	number, err := t.Create(ctx, in, tracker.MaxSending)
+	if err != nil {
+		return fmt.Errorf("the bug was not created: %w", err)
+	}
+	say("Created bug %d: %s", number, t.BugURL(number))
+	found, err := t.FindBug(ctx, in, began, nil)
+	if err != nil {
+		return fmt.Errorf("the bug could not be searched for: %w", err)
+	}
+	if found != number {
+		return fmt.Errorf("the search found bug %d (0: none) instead of bug %d", found, number)
+	}
+	say("Found it again by its contents.")
+	const text = "This comment is a test, too."
+	if err := t.Comment(ctx, number, text); err != nil {
+		return fmt.Errorf("the comment was not added: %w", err)
+	}
+	has, err := t.HasComment(ctx, number, func(s string) bool { return strings.TrimSpace(s) == text })
+	if err != nil {
+		return fmt.Errorf("the comments could not be read: %w", err)
+	}
+	if !has {
+		return errors.New("the comment was added, but the comments do not have it")
+	}
+	say("Added a comment, and found it again.")
+	changed, err := t.Changed(ctx, began.Add(-time.Minute))
+	if err != nil {
+		return fmt.Errorf("the changed bugs could not be listed: %w", err)
+	}
+	say("Bugs changed since: %v.", changed)
+	state, err := t.ReadState(ctx, number)
+	if err != nil {
+		return fmt.Errorf("the bug could not be read: %w", err)
+	}
+	for _, task := range state.Tasks {
+		say("It is %q for %s, assigned to %q; closed: %v.", task.Status, task.Name, task.Assignee, task.Complete)
+	}
+	return nil
+}
