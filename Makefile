@@ -45,14 +45,19 @@ test: ## runs all tests but those of test-more, with the race detector, a real d
 	@.ci/need $(testneeds)
 	@$(racetests) -skip '^TestMore' $(tests)
 
-# Whether private data and embargoed problems stay secret; "make test" asks only some of their questions.
-secrecy := ^(TestEmbargoLeavesNoTrace|TestVisitorsInferNothing|TestSecretsInEveryOutput|TestSecretsInUpdates)$$
+# Tests that ask many similar questions: "make test" asks some of them, "make test-more" all. Most check that private
+# data and embargoed problems stay secret.
+sampled := TestEmbargoLeavesNoTrace TestVisitorsInferNothing TestVisitorsSeeNothingPrivate TestSecretsInEveryOutput \
+	TestSecretsInUpdates TestRights TestEveryFaultEndsInOneBug TestHostileTexts TestHostileFields \
+	TestMutationsStayTogether TestCheckSeesDamage TestBugsWithoutMachineData TestReadingThroughFaults \
+	TestSectionThroughFaults TestFieldsByReader TestWalks
 
 test-more: build ## runs the rest: all pages in a browser, object storage, upgrading PostgreSQL, alerts, failovers and kills, and as root the package and the images
 	@.ci/need postgresql chromium compiler symbols prometheus
 	@skip=; .ci/need postgresql17 || { printf '\n*** NOT TESTED: upgrading PostgreSQL ***\n\n' >&2; skip='-skip ^TestMoreUpgradePostgreSQL$$'; }; \
 	$(racetests) -run '^TestMore' $$skip $(more)
-	@$(static) MISHAP_TEST_THOROUGH=yes $(GO) run ./cmd/devtool postgres -- $(gotestsum) $(testflags) -run '$(secrecy)' ./handlers ./tracker/watch
+	@$(static) MISHAP_TEST_THOROUGH=yes $(GO) run ./cmd/devtool postgres -- $(gotestsum) $(testflags) -run '^($(subst $() ,|,$(sampled)))$$' \
+		./handlers ./handlers/admin ./handlers/api ./tracker/... ./crash/grouping ./db
 	@packaging/test-deb
 	@packaging/test-image
 

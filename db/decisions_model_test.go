@@ -255,7 +255,7 @@ func (d *desk) checkPlaces(t *testing.T) {
 func TestDecisions(t *testing.T) {
 	t.Parallel()
 	checktest.Needs(t, "time")
-	for seed := range uint64(checktest.Rounds(2, 40)) {
+	for seed := range uint64(checktest.Rounds(1, 40)) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			url := dbtest.URL(t)

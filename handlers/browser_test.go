@@ -41,7 +41,7 @@ type screen struct {
 	scheme string
 }
 
-// TestAccessibility runs axe-core on a quarter of the gallery, which has every part in every state, and on pages
+// TestAccessibility runs axe-core on a tenth of the gallery, which has every part in every state, and on pages
 // of a real site, with their scripts and styles. TestMoreGalleryInBrowser has the whole gallery.
 func TestAccessibility(t *testing.T) {
 	t.Parallel()
@@ -54,7 +54,7 @@ func TestAccessibility(t *testing.T) {
 		"/bugs/2101233", By: "ada"}))(t)
 	ctx := startWithAxe(t)
 	for i, screen := range screens {
-		checkGallery(ctx, t, screen, checktest.EveryNth(gallery.Paths(), 4*len(screens), i))
+		checkGallery(ctx, t, screen, checktest.EveryNth(gallery.Paths(), 10*len(screens), i))
 	}
 	problem := often.ID.Path()
 	for i, path := range []string{python.ID.Path(), "/?period=year", problem,

@@ -337,7 +337,8 @@ func (w *twin) stateOf(t *testing.T, ids []crash.BucketID) string {
 
 // TestEmbargoLeavesNoTrace compares the answers of every route with those of a twin site on which the
 // embargoed problems never existed. The triager, who has most rights, sends all requests; the others
-// those that differ for them. Afterwards the problems have changed in no way.
+// those that differ for them, and, unless the run is thorough, only some of these. Afterwards the problems have
+// changed in no way.
 func TestEmbargoLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	site, other := newTwin(t, true), newTwin(t, false)
@@ -382,12 +383,13 @@ func TestEmbargoLeavesNoTrace(t *testing.T) {
 	}
 	state, bugs := site.stateOf(t, ids), len(site.Tracker.Bugs())
 	compare(t, site, other, "triager", those(person, "GET "))
-	compare(t, site, other, "", those(crash.User{}, "GET "))
-	compare(t, site, other, "viewer", those(crash.User{ID: 1, Role: crash.RoleViewer}, "GET /problem/{id}"))
-	compare(t, site, other, "triager-of-other", those(person, "GET /problem/{id}/"))
-	compare(t, site, other, "triager-of-other", those(person, "POST /problem/{id}/"))
+	viewer := crash.User{ID: 1, Role: crash.RoleViewer}
+	compare(t, site, other, "", checktest.EveryNth(those(crash.User{}, "GET "), 3, 0))
+	compare(t, site, other, "viewer", checktest.EveryNth(those(viewer, "GET /problem/{id}"), 3, 1))
+	compare(t, site, other, "triager-of-other", checktest.EveryNth(those(person, "GET /problem/{id}/"), 3, 2))
+	compare(t, site, other, "triager-of-other", checktest.EveryNth(those(person, "POST /problem/{id}/"), 3, 0))
 	asJSON := handlertest.Header{Name: "Accept", Value: "application/json"}
-	compare(t, site, other, "triager", those(person, "GET "), asJSON)
+	compare(t, site, other, "triager", checktest.EveryNth(those(person, "GET "), 3, 1), asJSON)
 	site.compareTokens(t, other, ids)
 	site.checkInsider(t, ids)
 	compare(t, site, other, "triager", those(person, "POST ")) // last: it signs out
@@ -581,7 +583,7 @@ func attackerRequests(t *testing.T, site *handlertest.Site) []string {
 			add("/api/1.0/"+path, append(all, "limit", "20")...)
 		}
 	}
-	paths = checktest.EveryNth(paths, 4, 0)
+	paths = checktest.EveryNth(paths, 9, 0)
 	for _, sort := range []string{"count", "package", "first", "last", "problem", "bug"} {
 		for _, order := range []string{"", "up"} {
 			for _, path := range []string{"/", "/problems.json", "/problems.csv"} {

@@ -303,12 +303,12 @@ func (s *senders) leave() {
 	s.now--
 }
 
-// TestQueue clicks hundreds of times in two instances. The bugs must be sent one at a time, in the
+// TestQueue clicks dozens of times in two instances. The bugs must be sent one at a time, in the
 // order of the clicks.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	checktest.Needs(t, "time")
-	const clicks = 50
+	const clicks = 24
 	h := newFixture(t)
 	w := h.watch()
 	h.cfg.Settle = patience

@@ -3,8 +3,10 @@ package admin_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,7 +47,8 @@ func marked() (report crashtest.Report, values map[string]string) {
 }
 
 // TestFieldsByReader requests every place where fields appear as every kind of reader. It checks that
-// each place contains the values of exactly the fields that the reader may read there.
+// each place contains the values of exactly the fields that the reader may read there. Unless the run is thorough,
+// it compares by some of the fields only.
 func TestFieldsByReader(t *testing.T) {
 	t.Parallel()
 	for what, changes := range map[string]string{
@@ -93,7 +96,8 @@ func TestFieldsByReader(t *testing.T) {
 						}
 					}
 				}
-				for name, value := range values {
+				for _, name := range checktest.EveryNth(slices.Sorted(maps.Keys(values)), 8, int(r.class)) {
+					value := values[name]
 					a := r.client.Get(b.ID.Path() + "?" + url.Values{"facet": {name}}.Encode())
 					if strings.Contains(a.Body, value) && table.Class(name) > r.class && table.Excerpt(name) > r.class {
 						t.Errorf("%s: comparison by %q contains the value", reader, name)

@@ -143,7 +143,7 @@ func walkFrom(t *testing.T, c *handlertest.Client, path string, forward bool) (p
 }
 
 // TestWalks follows the links of every list forwards and backwards, with several limits. It must
-// meet each object exactly once.
+// meet each object exactly once. Unless the run is thorough, it walks each list with two or three limits.
 func TestWalks(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -160,8 +160,8 @@ func TestWalks(t *testing.T) {
 	}
 	resources := slices.Concat(lists, []string{"instances/?id=often", "reports-for-system/?system=machine-77",
 		"average-crashes/?x=y"})
-	for _, resource := range resources {
-		for _, limit := range []string{"", "1", "7", "100", "365"} {
+	for i, resource := range resources {
+		for _, limit := range checktest.EveryNth([]string{"", "1", "7", "100", "365"}, 2, i) {
 			if limit == "1" && reach[resource] > 100 {
 				continue // would take as many requests
 			}
@@ -191,11 +191,11 @@ func TestWalks(t *testing.T) {
 			}
 		}
 	}
+	whole, _ := walkFrom(t, c, api("average-instances/?id=")+url.QueryEscape(nativeSignature()), true)
 	for offset := range 9 { // starting at any offset
 		path := api("average-instances/?id=") + url.QueryEscape(nativeSignature()) + fmt.Sprintf("&limit=4&offset=%d", offset)
 		back, _ := walkFrom(t, c, path, false)
 		slices.Reverse(back)
-		whole, _ := walkFrom(t, c, api("average-instances/?id=")+url.QueryEscape(nativeSignature()), true)
 		end := min(offset+4, len(whole[0]))
 		if got := slices.Concat(back...); !slices.Equal(got, whole[0][:end]) {
 			t.Errorf("backwards from %d: got %d objects, want the first %d", offset, len(got), end)
