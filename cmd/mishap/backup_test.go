@@ -159,9 +159,9 @@ func changeManifest(name, from, to string) error {
 	return cmd.Run()
 }
 
-// TestRestorePrivate backs up a private PostgreSQL, with files, and restores it into a new data
+// TestMoreRestorePrivate backs up a private PostgreSQL, with files, and restores it into a new data
 // directory.
-func TestRestorePrivate(t *testing.T) {
+func TestMoreRestorePrivate(t *testing.T) {
 	t.Parallel()
 	checktest.Needs(t, "PostgreSQL")
 	from, to := dataDir(t), dataDir(t)

@@ -369,9 +369,9 @@ func kills(t *testing.T) int {
 	return n
 }
 
-// TestKillUnderLoad repeatedly kills the server, its PostgreSQL or both with SIGKILL while reports
+// TestMoreKillUnderLoad repeatedly kills the server, its PostgreSQL or both with SIGKILL while reports
 // arrive. At the end every report is stored once, and every count equals a recount.
-func TestKillUnderLoad(t *testing.T) {
+func TestMoreKillUnderLoad(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
 	environ := []string{"MISHAP_DATA_DIR=" + dir, "MISHAP_INGEST_RATE_PER_SYSTEM=0"}

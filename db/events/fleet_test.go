@@ -21,10 +21,10 @@ import (
 	"mishap/notify/rules"
 )
 
-// TestFleet lets an invented fleet report for 30 days. One or two instances count, evaluate rules and
+// TestMoreFleet lets an invented fleet report for 30 days. One or two instances count, evaluate rules and
 // send mail and webhooks at the same time; they restart daily, die while they send, and are away for
 // some days. Each known edge is reported exactly once: in the inbox, by mail and to an endpoint.
-func TestFleet(t *testing.T) {
+func TestMoreFleet(t *testing.T) {
 	t.Parallel()
 	checktest.Needs(t, "time")
 	w := newWorld(t, events.EvaluatorOptions{})

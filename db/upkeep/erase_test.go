@@ -257,9 +257,9 @@ func TestDropped(t *testing.T) {
 	}
 }
 
-// TestInterrupted erases in two stores at once, each of which is interrupted again and again, while
+// TestMoreInterrupted erases in two stores at once, each of which is interrupted again and again, while
 // the machine and others send reports.
-func TestInterrupted(t *testing.T) {
+func TestMoreInterrupted(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	s, second := dbtest.Open(t, url), dbtest.Open(t, url)

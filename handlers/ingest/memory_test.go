@@ -98,9 +98,9 @@ func TestMemoryIsReturned(t *testing.T) {
 	}
 }
 
-// TestMemoryForDecompressing checks that reports with large compressed fields wait for each other,
+// TestMoreMemoryForDecompressing checks that reports with large compressed fields wait for each other,
 // and that other reports do not.
-func TestMemoryForDecompressing(t *testing.T) {
+func TestMoreMemoryForDecompressing(t *testing.T) {
 	t.Parallel()
 	open := func(size int) *apport.Document {
 		d, err := apport.OpenBSON(crashtest.Native(crashtest.Set("ProcMaps",
