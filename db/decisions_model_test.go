@@ -319,7 +319,8 @@ func (d *desk) undoAll(t *testing.T) {
 	}
 	d.check(t)
 	places := map[string]string{}
-	for id, bucket := range dbtest.Lines(t, d.url, `select id::text, coalesce(encode(bucket_id, 'hex'), '') from reports`) {
+	for id, bucket := range dbtest.Lines(t, d.url,
+		`select id::text, coalesce(encode(bucket_id, 'hex'), '') from reports`) {
 		places[id] = bucket
 	}
 	for id, got := range places {

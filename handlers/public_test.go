@@ -209,7 +209,8 @@ func wantNoMarker(t *testing.T, path, address string, a *handlertest.Answer) {
 }
 
 // privatePlace matches a row of the table in docs/privacy.md: address, records and test.
-var privatePlace = regexp.MustCompile("(?m)^\\| `((?:GET|POST) /[^`]*)` \\|[^|]*\\|[^|]*\\|([^|]*)\\| `(Test\\w+)` \\|$")
+var privatePlace = regexp.MustCompile("(?m)^\\| `((?:GET|POST) /[^`]*)` \\|[^|]*\\|[^|]*\\|" +
+	"([^|]*)\\| `(Test\\w+)` \\|$")
 
 // TestPrivatePlaces compares the table of addresses with private data with what every address shows to a
 // reader of everything.

@@ -379,8 +379,8 @@ func TestDump(t *testing.T) {
 var classes = map[string]string{
 	"rows": `reports report_keys uncounted core_requests symbol_jobs unknown_builds bucket_systems bucket_travellers
 		release_systems erasures`,
-	"counts": `buckets bucket_days bucket_expired expired_counts bucket_releases bucket_versions bucket_arrivals report_days release_days
-		release_active releases package_versions`,
+	"counts": `buckets bucket_days bucket_expired expired_counts bucket_releases bucket_versions bucket_arrivals
+		report_days release_days release_active releases package_versions`,
 	"derived": `events deliveries regroup_moves known_names rule_edges follow_marks problem_reads wanted_cores`,
 	"people":  `audit_events note_texts marks decisions candidates saved_searches`,
 	// builds are files of packages; bug_sections, bug_comments and filings are what the tracker got, without
