@@ -3,9 +3,6 @@ package gitlab_test
 import (
 	"encoding/json"
 	"errors"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -175,78 +172,30 @@ func TestSubscribe(t *testing.T) {
 // TestHostileAnswers checks answers that make no sense, or that lie.
 func TestHostileAnswers(t *testing.T) {
 	t.Parallel()
-	const me, long = `{"username":"mishap"}`, "x\u202e\x00 secret-of-mishap "
-	tests := []struct {
-		name, user, answer string
-		status             int
-		call               func(t *testing.T, c tracker.Tracker) error
-		want               tracker.Outcome
-	}{
-		{"no account", `{}`, "", 200, check, tracker.OutcomeUnknown},
-		{"account of two lines", `{"username":"a\nb"}`, "", 200, check, tracker.OutcomeUnknown},
-		{"long account", `{"username":"` + strings.Repeat("x", 400) + `"}`, "", 200, check, tracker.OutcomeUnknown},
-		{"no bug number", me, `{}`, 201, file, tracker.OutcomeUnknown},
-		{"negative bug number", me, `{"iid":-1}`, 201, file, tracker.OutcomeUnknown},
-		{"text for a number", me, `{"iid":"7"}`, 201, file, tracker.OutcomeUnknown},
-		{"other success", me, `{"iid":7}`, 200, file, tracker.OutcomeUnknown},
-		{"accepted", me, `{"iid":7}`, 202, file, tracker.OutcomeUnknown},
-		{"redirect", me, `{"iid":7}`, 301, file, tracker.OutcomeUnknown},
-		{"secret in a refusal", me, `{"message":{"title":["` + long + `"]}}`, 400, file, tracker.OutcomeRefused},
-		{"long refusal", me, `{"error":"` + strings.Repeat("x", 5000) + `"}`, 422, file, tracker.OutcomeRefused},
-		{"sign-in of a proxy", me, `<title>Sign in</title>`, 401, file, tracker.OutcomeRefused},
-		{"list of nothing", me, `null`, 200, find, tracker.OutcomeUnknown},
-		{"list that is an object", me, `{"message":"x"}`, 200, find, tracker.OutcomeUnknown},
-		{"bug without a number", me, `[{"author":{"username":"mishap"},"description":"` + issuetest.Intent.Marker + `"}]`,
-			200, find, tracker.OutcomeUnknown},
-		{"list without an end", me, `[{"iid":7}]`, 200, find, tracker.OutcomeUnknown},
-		{"project that is gone", me, `{"message":"404 Project Not Found"}`, 404, find, tracker.OutcomeRefused},
-		{"another bug", me, `{"iid":8}`, 200, state, tracker.OutcomeUnknown},
-		{"a date that is none", me, `{"iid":7,"closed_at":"yesterday"}`, 200, state, tracker.OutcomeUnknown},
-		{"comment without a number", me, `{"commands_changes":{}}`, 201, comment, tracker.OutcomeUnknown},
-		{"comment of commands", me, `{"commands_changes":{}}`, 202, comment, tracker.OutcomeUnknown},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.URL.Path == "/api/v4/user" {
-					_, _ = io.WriteString(w, tt.user)
-					return
-				}
-				w.WriteHeader(tt.status)
-				_, _ = io.WriteString(w, strings.ReplaceAll(tt.answer, "\x00", `\u0000`))
-			}))
-			t.Cleanup(srv.Close)
-			err := tt.call(t, suite.Connect(&issuetest.Server{URL: srv.URL}, nil))
-			e, ok := errors.AsType[*tracker.CallError](err)
-			if !ok || e.Outcome != tt.want || e.Text == "" {
-				t.Fatalf("got %v, want outcome %s and a text", err, tt.want)
-			}
-			if e.Text != tracker.Clean(e.Text, 400) || strings.Contains(err.Error(), "secret-of") {
-				t.Errorf("got the text %q, want it cleaned and without secrets", e.Text)
-			}
-		})
-	}
+	const unknown, refused = tracker.OutcomeUnknown, tracker.OutcomeRefused
+	is := issuetest.Hostile
+	marked := `[{"author":{"username":"mishap"},"description":"` + issuetest.Intent.Marker + `"}]`
+	suite.Answers(t, `{"username":"mishap"}`, []issuetest.HostileAnswer{
+		is("no account", "me", 200, `{}`, unknown),
+		is("account of two lines", "me", 200, `{"username":"a\nb"}`, unknown),
+		is("long account", "me", 200, `{"username":"`+strings.Repeat("x", 400)+`"}`, unknown),
+		is("no bug number", "create", 201, `{}`, unknown),
+		is("negative bug number", "create", 201, `{"iid":-1}`, unknown),
+		is("text for a number", "create", 201, `{"iid":"7"}`, unknown),
+		is("other success", "create", 200, `{"iid":7}`, unknown),
+		is("accepted", "create", 202, `{"iid":7}`, unknown),
+		is("redirect", "create", 301, "", unknown),
+		is("secret", "create", 400, `{"message":{"title":["a\u202e\u0000 secret-of-mishap "]}}`, refused),
+		is("long refusal", "create", 422, `{"error":"`+strings.Repeat("x", 5000)+`"}`, refused),
+		is("sign-in of a proxy", "create", 401, `<title>Sign in</title>`, refused),
+		is("list of nothing", "find", 200, `null`, unknown),
+		is("list that is an object", "find", 200, `{"message":"x"}`, unknown),
+		is("bug without a number", "find", 200, marked, unknown),
+		is("list without an end", "find", 200, `[{"iid":7}]`, unknown),
+		is("project that is gone", "find", 404, `{"message":"404 Project Not Found"}`, refused),
+		is("another bug", "read", 200, `{"iid":8}`, unknown),
+		is("a date that is none", "read", 200, `{"iid":7,"closed_at":"yesterday"}`, unknown),
+		is("comment without a number", "comment", 201, `{"commands_changes":{}}`, unknown),
+		is("comment of commands", "comment", 202, `{"commands_changes":{}}`, unknown),
+	})
 }
-
-func check(t *testing.T, c tracker.Tracker) error {
-	_, err := c.Me(t.Context())
-	return err
-}
-
-func file(t *testing.T, c tracker.Tracker) error {
-	_, err := c.Create(t.Context(), issuetest.Intent, tracker.MaxSending)
-	return err
-}
-
-func find(t *testing.T, c tracker.Tracker) error {
-	_, err := c.FindBug(t.Context(), issuetest.Intent, time.Now(), nil)
-	return err
-}
-
-func state(t *testing.T, c tracker.Tracker) error {
-	_, err := c.ReadState(t.Context(), 7)
-	return err
-}
-
-func comment(t *testing.T, c tracker.Tracker) error { return c.Comment(t.Context(), 7, "text") }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -349,5 +352,56 @@ func (s Suite) testCredentials(t *testing.T) {
 	}
 	if got := c.BugURL(7); !strings.HasPrefix(got, srv.URL+"/"+s.Target) || !strings.HasSuffix(got, "/7") {
 		t.Errorf("got the address %s", got)
+	}
+}
+
+// HostileAnswer is an answer that makes no sense, or that lies.
+type HostileAnswer struct {
+	name, call string
+	status     int
+	body       string
+	want       tracker.Outcome
+}
+
+// Hostile returns an answer to a call, which is "me", "create", "find", "read" or "comment". The last two are about
+// the bug 7.
+func Hostile(name, call string, status int, body string, want tracker.Outcome) HostileAnswer {
+	return HostileAnswer{name, call, status, body, want}
+}
+
+// Answers tests the client with answers to all calls but that for the account, which gets the answer user, unless
+// the call is "me".
+func (s Suite) Answers(t *testing.T, user string, answers []HostileAnswer) {
+	t.Helper()
+	for _, a := range answers {
+		t.Run(a.name, func(t *testing.T) {
+			t.Parallel()
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if strings.HasSuffix(r.URL.Path, "/user") && a.call != "me" {
+					_, _ = io.WriteString(w, user)
+					return
+				}
+				w.WriteHeader(a.status)
+				_, _ = io.WriteString(w, a.body)
+			}))
+			t.Cleanup(srv.Close)
+			c := s.Connect(&Server{URL: srv.URL}, nil)
+			in := Intent
+			in.Tags = nil
+			var err error
+			switch a.call {
+			case "me":
+				_, err = c.Me(t.Context())
+			case "create":
+				_, err = c.Create(t.Context(), in, tracker.MaxSending)
+			case "find":
+				_, err = c.FindBug(t.Context(), in, time.Now(), nil)
+			case "read":
+				_, err = c.ReadState(t.Context(), 7)
+			case "comment":
+				err = c.Comment(t.Context(), 7, "text")
+			}
+			checkOutcome(t, err, a.want)
+		})
 	}
 }
