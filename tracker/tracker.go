@@ -84,6 +84,8 @@ type Config struct {
 	BaseURL     string            // address of mishap, for links in bugs
 	Version     string            // of mishap, for the User-Agent
 	Token       crash.AccessToken // configured for this instance; zero: none
+	Variant     string            // of the kind's API; empty: the usual one
+	Group       string            // group of the tracker that private bugs are shown to; empty: none is known
 
 	Timeout time.Duration // for one answer; 0: 75 s, since Launchpad may work for 65 s
 	Settle  time.Duration // pause between an unknown outcome and the search for it; 0: 75 s
