@@ -34,13 +34,12 @@ func create(t *testing.T, c tracker.Tracker) int64 {
 	return number
 }
 
-func callError(t *testing.T, err error, want tracker.Outcome) *tracker.CallError {
+func checkOutcome(t *testing.T, err error, want tracker.Outcome, text ...string) {
 	t.Helper()
 	e, ok := errors.AsType[*tracker.CallError](err)
-	if !ok || e.Outcome != want {
-		t.Fatalf("got %v, want the outcome %s", err, want)
+	if !ok || e.Outcome != want || len(text) > 0 && e.Text != text[0] {
+		t.Fatalf("got %v, want the outcome %s %s", err, want, text)
 	}
-	return e
 }
 
 // TestRequests compares requests with the OpenAPI document of Forgejo.
@@ -94,13 +93,13 @@ func TestLabelFaults(t *testing.T) {
 				return
 			}
 			_, err := c.Create(t.Context(), issuetest.Intent, tracker.MaxSending)
-			callError(t, err, want)
+			checkOutcome(t, err, want)
 			checktest.Equal(t, "attempts to file", len(srv.Requests("create")), 0)
 		})
 	}
 	srv := issuetest.New(t, suite.Kind)
 	_, err := suite.Connect(srv, nil).Create(t.Context(), issuetest.Intent, time.Nanosecond)
-	callError(t, err, tracker.OutcomeNotSent)
+	checkOutcome(t, err, tracker.OutcomeNotSent)
 	checktest.Equal(t, "attempts to file too late", len(srv.Requests("create")), 0)
 }
 
@@ -111,8 +110,7 @@ func TestPrivate(t *testing.T) {
 	in := issuetest.Intent
 	in.InformationType = crash.InformationPrivate
 	_, err := suite.Connect(srv, nil).Create(t.Context(), in, tracker.MaxSending)
-	e := callError(t, err, tracker.OutcomeRefused)
-	checktest.Equal(t, "text", e.Text,
+	checkOutcome(t, err, tracker.OutcomeRefused,
 		"Forgejo has no private issues. Make the bug public, or tell the project about it in another way")
 	checktest.Equal(t, "requests", len(srv.Requests("labels"))+len(srv.Requests("create")), 0)
 }
@@ -124,13 +122,13 @@ func TestSubscribe(t *testing.T) {
 	srv.AddToken("kim", "secret-of-kim")
 	c, kim := suite.Connect(srv, nil), suite.Connect(srv, nil, "secret-of-kim")
 	number := create(t, c)
-	e := callError(t, c.Subscribe(t.Context(), number, "kim"), tracker.OutcomeRefused)
-	checktest.Equal(t, "text", e.Text, "Forgejo lets mishap subscribe only itself to an issue")
+	checkOutcome(t, c.Subscribe(t.Context(), number, "kim"), tracker.OutcomeRefused,
+		"Forgejo lets mishap subscribe only itself to an issue")
 	for range 2 {
 		checktest.NoError(t, c.Subscribe(t.Context(), number, "mishap"))
 		checktest.NoError(t, c.As(kim.Credentials()).Subscribe(t.Context(), number, "kim"))
 	}
-	callError(t, c.Subscribe(t.Context(), 99, "mishap"), tracker.OutcomeRefused)
+	checkOutcome(t, c.Subscribe(t.Context(), 99, "mishap"), tracker.OutcomeRefused)
 }
 
 // TestHostileAnswers checks answers that make no sense, or that lie.

@@ -311,9 +311,9 @@ func (g *gitLab) change(c *call, i *Issue) reply {
 	return reply{200, g.issue(c, i), nil}
 }
 
-func (g *gitLab) noteFields(i *Issue, n Comment) object {
+func (g *gitLab) noteFields(n Comment) object {
 	return object{"id": n.ID, "body": n.Text, "author": g.user(n.Author), "created_at": n.Created, "updated_at": n.Created,
-		"system": false, "noteable_id": i.ID + 1000, "noteable_type": "Issue", "noteable_iid": i.Number}
+		"system": false, "internal": false}
 }
 
 func (g *gitLab) notes(c *call, i *Issue) reply {
@@ -321,7 +321,7 @@ func (g *gitLab) notes(c *call, i *Issue) reply {
 	if c.text("sort") != "asc" {
 		slices.Reverse(notes)
 	}
-	return gitLabPage(g.Server, c, notes, func(n Comment) any { return g.noteFields(i, n) })
+	return gitLabPage(g.Server, c, notes, func(n Comment) any { return g.noteFields(n) })
 }
 
 // note adds a comment, unless it has only quick actions, which are executed and not stored.
@@ -334,5 +334,5 @@ func (g *gitLab) note(c *call, i *Issue) reply {
 		g.touch(i)
 		return reply{202, object{"commands_changes": object{}, "summary": did}, nil}
 	}
-	return reply{201, g.noteFields(i, g.comment(i, c.Account, text)), nil}
+	return reply{201, g.noteFields(g.comment(i, c.Account, text)), nil}
 }
