@@ -22,7 +22,7 @@ import (
 )
 
 func trackerCommand() *cobra.Command {
-	var url, project, tokenFile string
+	var url, project, tokenFile, account, variant string
 	var names []string
 	for _, k := range kinds.All {
 		names = append(names, k.Name)
@@ -43,6 +43,7 @@ Without --url it tries a practice tracker, which runs as long as the command. Th
 			kind := kinds.All[slices.Index(names, args[0])]
 			cfg := tracker.Config{
 				URL: url, Target: project, BaseURL: "https://mishap.example.org", Version: "trial", Timeout: 30 * time.Second,
+				Variant: variant,
 			}
 			switch {
 			case url == "" && (project != "" || tokenFile != ""):
@@ -60,7 +61,7 @@ Without --url it tries a practice tracker, which runs as long as the command. Th
 				if err != nil {
 					return fmt.Errorf("--token-file: %w", err)
 				}
-				cfg.Token = crash.AccessToken{Token: "trial", Secret: crash.Secret(strings.TrimSpace(string(secret)))}
+				cfg.Token = crash.AccessToken{Token: account, Secret: crash.Secret(strings.TrimSpace(string(secret)))}
 			}
 			cfg.APIURL = strings.TrimRight(cfg.URL, "/") + kind.API
 			return tryTracker(cmd.Context(), cmd.OutOrStdout(),
@@ -70,6 +71,8 @@ Without --url it tries a practice tracker, which runs as long as the command. Th
 	cmd.Flags().StringVar(&url, "url", "", "the `address` of the tracker's pages")
 	cmd.Flags().StringVar(&project, "project", "", "the `name` of a project for tests")
 	cmd.Flags().StringVar(&tokenFile, "token-file", "", "a `file` with the access token")
+	cmd.Flags().StringVar(&account, "account", "trial", "the `login` of the token, which Bugzilla 5.0 and 5.2 ask for")
+	cmd.Flags().StringVar(&variant, "variant", "", "the API's `variant`: header (Bugzilla 5.1 and 5.3) or redhat")
 	return cmd
 }
 

@@ -127,14 +127,9 @@ func (c *Client) FindBug(
 	if err != nil {
 		return 0, err
 	}
-	accounts, err := c.creds.Accounts(ctx, me)
+	accounts, err := c.creds.Accounts(ctx, me, senders...)
 	if err != nil {
 		return 0, err
-	}
-	for _, account := range senders {
-		if !slices.Contains(accounts, account) {
-			accounts = append(accounts, account)
-		}
 	}
 	s := search{accounts: accounts, since: since.Add(-tracker.SearchMargin), others: others}
 	number, free, err := c.byAlias(ctx, in.Marker, s)

@@ -82,8 +82,8 @@ func (f *fixture) find(c tracker.Tracker, others ...int64) int64 {
 	return number
 }
 
-// wantOutcome checks the outcome of a call, and that its text is one line for people.
-func wantOutcome(t *testing.T, err error, want tracker.Outcome) *tracker.CallError {
+// wantOutcome checks the outcome of a call, and that its text is one line for people with some words.
+func wantOutcome(t *testing.T, err error, want tracker.Outcome, words ...string) {
 	t.Helper()
 	e, ok := errors.AsType[*tracker.CallError](err)
 	if !ok || e.Outcome != want {
@@ -95,7 +95,14 @@ func wantOutcome(t *testing.T, err error, want tracker.Outcome) *tracker.CallErr
 	if e.Err != nil && strings.Contains(e.Err.Error(), "key-of") {
 		t.Errorf("the error has the key: %v", e.Err)
 	}
-	return e
+	for _, w := range words {
+		if !strings.Contains(e.Text+" code "+e.Code, w) {
+			t.Errorf("got the text %q and the code %q, want %q in it", e.Text, e.Code, w)
+		}
+	}
+	if (e.RetryAfter == 2*time.Minute) != (want == tracker.OutcomeBusy) && e.Status != http.StatusServiceUnavailable {
+		t.Errorf("got RetryAfter %v", e.RetryAfter)
+	}
 }
 
 // cancelHung returns a context that ends when the tracker lets a request hang.
@@ -144,10 +151,7 @@ func TestCreateFaults(t *testing.T) {
 				if want == "" {
 					want = tracker.OutcomeUnknown
 				}
-				e := wantOutcome(t, err, want)
-				if want == tracker.OutcomeBusy && e.RetryAfter != 2*time.Minute {
-					t.Errorf("got RetryAfter %v", e.RetryAfter)
-				}
+				wantOutcome(t, err, want)
 				found := f.find(c)
 				if (found != 0) != fault.Done() {
 					t.Fatalf("found bug %d, want one: %v", found, fault.Done())
@@ -177,10 +181,7 @@ func TestAliasPreventsSecondBug(t *testing.T) {
 	wantOutcome(t, err, tracker.OutcomeUnknown)
 	for _, again := range []*bugzilla.Client{c, f.client()} {
 		_, err = again.Create(t.Context(), intent, tracker.MaxSending)
-		e := wantOutcome(t, err, tracker.OutcomeUnknown)
-		if !strings.HasPrefix(e.Text, "Bug 1 has already taken the alias mishap-") || e.Code != "103" {
-			t.Errorf("got the text %q and code %s", e.Text, e.Code)
-		}
+		wantOutcome(t, err, tracker.OutcomeUnknown, "Bug 1 has already taken the alias mishap-", "code 103")
 	}
 	if got := f.find(c); got != 1 || len(f.srv.Issues()) != 1 {
 		t.Errorf("found %d among %d bugs, want the only one", got, len(f.srv.Issues()))
@@ -288,9 +289,7 @@ func TestHiddenAlias(t *testing.T) {
 	number := f.create(c, intent)
 	f.srv.Change("", number, func(i *issuetest.Issue) { i.Private, i.Author = true, "ada@example.org" })
 	_, err := c.FindBug(t.Context(), intent, f.start, nil)
-	if e := wantOutcome(t, err, tracker.OutcomeRefused); e.Code != "102" {
-		t.Errorf("got %v", e)
-	}
+	wantOutcome(t, err, tracker.OutcomeRefused, "code 102")
 	_, err = c.Create(t.Context(), intent, tracker.MaxSending)
 	wantOutcome(t, err, tracker.OutcomeUnknown)
 }
@@ -406,9 +405,7 @@ func TestNotSent(t *testing.T) {
 				f.srv.Fail("product", test.fault)
 			}
 			_, err := f.client(test.config).Create(t.Context(), in, tracker.MaxSending)
-			if e := wantOutcome(t, err, test.want); !strings.Contains(e.Text, test.text) {
-				t.Errorf("got the text %q, want %q in it", e.Text, test.text)
-			}
+			wantOutcome(t, err, test.want, test.text)
 			if n := len(f.srv.Requests("create")); n != 0 {
 				t.Errorf("got %d requests", n)
 			}
@@ -574,10 +571,8 @@ func TestComments(t *testing.T) {
 			t.Fatalf("Subscribe: %v", err)
 		}
 	}
-	e := wantOutcome(t, c.Subscribe(t.Context(), number, "nobody@example.org"), tracker.OutcomeRefused)
-	if !strings.HasPrefix(e.Text, "There is no user named 'nobody@example.org'.") {
-		t.Errorf("got the text %q", e.Text)
-	}
+	wantOutcome(t, c.Subscribe(t.Context(), number, "nobody@example.org"), tracker.OutcomeRefused,
+		"There is no user named 'nobody@example.org'.")
 	if got := f.srv.Issues()[0].Extra["cc"]; !slices.Contains(got.([]string), "ada@example.org") {
 		t.Errorf("got the CC list %v", got)
 	}

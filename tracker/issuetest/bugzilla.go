@@ -14,17 +14,15 @@ import (
 type BugzillaOptions struct {
 	Variant  string   // as in package bugzilla; empty: stock, which knows neither headers with keys nor whoami
 	Alias    string   // what happens to aliases: "": they are stored; "refused"; "ignored"
-	Versions []string // of its product; nil: "unspecified" and "1.0"
+	Versions []string // of its products; nil: "unspecified" and "1.0"
 	Limit    int      // the most entries of a list, whatever a request asks for; 0: 1000
 }
 
-// The practice Bugzilla has one product with components, and a group that bugs can be restricted to.
-const (
-	BugzillaProduct = "Harbour Linux"
-	BugzillaGroup   = "security"
-)
+// BugzillaGroup is the group of a practice Bugzilla that bugs can be restricted to.
+const BugzillaGroup = "security"
 
-var bugzillaComponents = []string{"tidewatch", "Look/Feel"}
+// bugzillaProducts has the components of products.
+var bugzillaProducts = map[string][]string{"Harbour Linux": {"tidewatch", "Look/Feel"}, "sandbox": {"trial"}}
 
 // bugzilla has the routes of a practice Bugzilla.
 //
@@ -73,7 +71,7 @@ func (b bugzilla) reply(f Fault) reply {
 		return bugzillaError(306, "The API key you specified has been revoked by the user that created it.")
 	case Forbidden:
 		return bugzillaError(106, "Sorry, either the product <em>%s</em> does not exist or you aren't authorized to "+
-			"enter a bug into it.", BugzillaProduct)
+			"enter a bug into it.", "Harbour Linux")
 	default:
 		return bugzillaError(104, "The text you entered in the Summary field is too long (300 characters, "+
 			"above the maximum length allowed of 255 characters):<p><em>&lt;b&gt;</em>")
@@ -190,12 +188,13 @@ func (b bugzilla) products(c *call) reply {
 		versions = append(versions, map[string]any{"id": n + 1, "name": name, "is_active": true, "sort_key": 0})
 	}
 	versions = append(versions, map[string]any{"id": 99, "name": "0.1", "is_active": false, "sort_key": 0})
-	for n, name := range bugzillaComponents {
-		components = append(components, map[string]any{"id": n + 1, "name": name, "is_active": true})
+	name := c.text("names")
+	for n, component := range bugzillaProducts[name] {
+		components = append(components, map[string]any{"id": n + 1, "name": component, "is_active": true})
 	}
-	if strings.EqualFold(c.text("names"), BugzillaProduct) {
+	if components != nil {
 		products = append(products, map[string]any{
-			"id": 1, "name": BugzillaProduct, "is_active": true, "versions": versions, "components": components,
+			"id": 1, "name": name, "is_active": true, "versions": versions, "components": components,
 		})
 	}
 	return reply{http.StatusOK, map[string]any{"products": products}, nil}
@@ -203,14 +202,14 @@ func (b bugzilla) products(c *call) reply {
 
 func (b bugzilla) create(c *call) reply {
 	product, component, version := c.text("product"), c.text("component"), c.text("version")
-	if product != BugzillaProduct {
+	if bugzillaProducts[product] == nil {
 		return bugzillaError(106, "Sorry, either the product <em>%s</em> does not exist or you aren't authorized to "+
 			"enter a bug into it.", product)
 	}
 	switch {
 	case component == "":
 		return bugzillaError(105, "To file this bug, you must first choose a component. If necessary, just guess.")
-	case !slices.Contains(bugzillaComponents, component):
+	case !slices.Contains(bugzillaProducts[product], component):
 		return bugzillaError(51, "There is no component named '%s' in the '%s' product.", component, product)
 	case version == "":
 		return bugzillaError(50, "You must select/enter a version.")

@@ -3,6 +3,7 @@ package kinds
 
 import (
 	"mishap/tracker"
+	"mishap/tracker/bugzilla"
 	"mishap/tracker/gitlab"
 )
 
@@ -17,6 +18,11 @@ type Kind struct {
 
 // All lists all kinds.
 var All = []Kind{
+	{"bugzilla", "Bugzilla", "/rest", "Product/Component", func(
+		cfg tracker.Config, creds *tracker.Credentials,
+	) tracker.Tracker {
+		return bugzilla.New(cfg, creds)
+	}},
 	{"gitlab", "GitLab", "/api/v4", "group/project", func(cfg tracker.Config, creds *tracker.Credentials) tracker.Tracker {
 		return gitlab.New(cfg, creds)
 	}},
