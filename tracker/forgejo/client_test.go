@@ -60,7 +60,8 @@ func TestRequests(t *testing.T) {
 	checktest.Equal(t, "token", filed.Header.Get("Authorization"), "token secret-of-mishap")
 	checktest.Equal(t, "type", filed.Header.Get("Content-Type"), "application/json")
 	var body, want any = nil, map[string]any{
-		"title": issuetest.Intent.Title, "body": issuetest.Intent.Description, "labels": []any{12.0},
+		"title": issuetest.Intent.Title, "body": tracker.Markdown(issuetest.Intent.Description, "https://mishap.example"),
+		"labels": []any{12.0},
 	}
 	checktest.NoError(t, json.Unmarshal(filed.Body, &body))
 	checktest.Diff(t, "body", body, want)
@@ -71,7 +72,7 @@ func TestRequests(t *testing.T) {
 		"created_by=mishap&limit=50&page=1&since=2026-11-01T02%3A04%3A05Z&state=all&type=issues")
 	checktest.Equal(t, "changes", srv.Requests("list")[2].Query.Encode(),
 		"created_by=mishap&limit=50&page=1&since=2026-11-02T02%3A04%3A05Z&state=all&type=issues")
-	checktest.Equal(t, "comment", string(srv.Requests("comment")[0].Body), `{"body":"text"}`)
+	checktest.Equal(t, "comment", string(srv.Requests("comment")[0].Body), `{"body":"`+"```text\\ntext\\n```"+`"}`)
 }
 
 // TestLabelFaults fails to read the labels. After each error, certainly nothing was filed.

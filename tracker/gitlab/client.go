@@ -129,7 +129,7 @@ func (c *Client) Create(ctx context.Context, in crash.Intent, sendBy time.Durati
 		Description  string `json:"description"`
 		Labels       string `json:"labels,omitempty"`
 		Confidential bool   `json:"confidential"`
-	}{in.Title, withoutCommands(in.Description), strings.Join(in.Tags, ","), in.InformationType.Private()}
+	}{tracker.PlainTitle(in.Title), c.markdown(in.Description), strings.Join(in.Tags, ","), in.InformationType.Private()}
 	var filed issue
 	err := c.call.Post(ctx, operation, c.issues(), body, &filed, http.StatusCreated, sendBy)
 	if err != nil {
@@ -145,10 +145,9 @@ func (c *Client) Create(ctx context.Context, in crash.Intent, sendBy time.Durati
 // word, at the beginning of a line. Paths of files have a second slash.
 var command = regexp.MustCompile(`(?m)^([ \t]*)(/[^\s/]+(?:\s|$))`)
 
-// withoutCommands escapes lines that GitLab would execute. In the page, the text looks as before.
-func withoutCommands(text string) string {
-	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
-	return command.ReplaceAllString(text, `$1\$2`)
+// markdown returns the Markdown of a text, with a backslash before commands: GitLab sees them in some blocks of code.
+func (c *Client) markdown(text string) string {
+	return command.ReplaceAllString(tracker.Markdown(text, c.cfg.BaseURL), `$1\$2`)
 }
 
 // FindBug searches the list of issues of the project, which GitLab reads from its database. It never uses a search
@@ -267,7 +266,7 @@ type note struct {
 // Comment adds a comment to an issue, and sends it once.
 func (c *Client) Comment(ctx context.Context, number int64, text string) error {
 	const operation = "comment"
-	body := map[string]string{"body": withoutCommands(text)}
+	body := map[string]string{"body": c.markdown(text)}
 	var added note
 	err := c.call.Post(ctx, operation, c.issues(number)+"/notes", body, &added, http.StatusCreated, tracker.MaxSending)
 	if err == nil && added.ID < 1 {
@@ -287,7 +286,7 @@ func (c *Client) HasComment(ctx context.Context, number int64, match func(text s
 		return false, nil
 	}
 	return slices.ContainsFunc(notes, func(n note) bool {
-		return match(strings.ReplaceAll(n.Body, "\r\n", "\n"))
+		return match(tracker.PlainText(n.Body))
 	}), err
 }
 

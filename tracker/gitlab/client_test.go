@@ -61,7 +61,8 @@ func TestRequests(t *testing.T) {
 	checktest.Equal(t, "token", filed.Header.Get("PRIVATE-TOKEN"), "secret-of-mishap")
 	checktest.Equal(t, "type", filed.Header.Get("Content-Type"), "application/json")
 	var body, want any = nil, map[string]any{
-		"title": in.Title, "description": in.Description, "labels": "crash,from-reports", "confidential": true,
+		"title": in.Title, "description": tracker.Markdown(in.Description, "https://mishap.example"),
+		"labels": "crash,from-reports", "confidential": true,
 	}
 	checktest.NoError(t, json.Unmarshal(filed.Body, &body))
 	checktest.Diff(t, "body", body, want)
@@ -70,7 +71,7 @@ func TestRequests(t *testing.T) {
 		"created_after=2026-11-01T02%3A04%3A05Z&order_by=created_at&page=1&per_page=50&scope=all&sort=asc&state=all")
 	checktest.Equal(t, "changes", srv.Requests("list")[2].Query.Encode(), "author_username=mishap&order_by=created_at&"+
 		"page=1&per_page=50&scope=all&sort=asc&state=all&updated_after=2026-11-02T02%3A04%3A05Z")
-	checktest.Equal(t, "comment", string(srv.Requests("comment")[0].Body), `{"body":"text"}`)
+	checktest.Equal(t, "comment", string(srv.Requests("comment")[0].Body), `{"body":"`+"```text\\ntext\\n```"+`"}`)
 }
 
 // TestConfidential files a private bug, which only its author sees.
@@ -116,10 +117,10 @@ func TestCommands(t *testing.T) {
 	if i.Closed || i.Private || i.Assignee != "" || !slices.Equal(i.Labels, in.Tags) {
 		t.Errorf("GitLab executed commands: %+v", i)
 	}
-	checktest.Equal(t, "description", i.Text, `\/close`+"\n"+in.Marker+"\n"+`\/LABEL ~secret`+"\n"+
+	checktest.Equal(t, "description", tracker.PlainText(i.Text), `\/close`+"\n"+in.Marker+"\n"+`\/LABEL ~secret`+"\n"+
 		`  \/assign @mallory`+"\nx\n"+`\/confidential`+"\t\n\n"+`\/close`+"\n"+`\/close`+"\v\n"+
 		"/usr/bin/mutter --x\n//close\n"+`\/close`)
-	checktest.Equal(t, "comment", i.Comments[0].Text, `\/close`)
+	checktest.Equal(t, "comment", i.Comments[0].Text, "```text\n"+`\/close`+"\n```")
 }
 
 // TestDuplicates reads issues that go on elsewhere.

@@ -126,7 +126,7 @@ func (s Suite) testFaults(t *testing.T) {
 				t.Fatalf("the tracker has %+v, want the one bug %d", issues, found)
 			}
 			i := issues[0]
-			if i.Title != Intent.Title || i.Text != Intent.Description || i.Author != "mishap" || i.Private ||
+			if i.Title != Intent.Title || tracker.PlainText(i.Text) != Intent.Description || i.Author != "mishap" || i.Private ||
 				!strings.EqualFold(i.Project, s.Target) {
 				t.Errorf("filed %+v, want the intent", i)
 			}
@@ -252,7 +252,8 @@ func (s Suite) testReading(t *testing.T) {
 		i.Title, i.Assignee, i.Milestone = "a\u202eb\n\x07c", "ada", "47.1"
 	})
 	r := readState(t, c, number)
-	if len(r.Tasks) != 1 || r.Title != "ab; c" || r.Private || r.Hidden || r.Description != Intent.Description {
+	if len(r.Tasks) != 1 || r.Title != "ab; c" || r.Private || r.Hidden ||
+		tracker.PlainText(r.Description) != Intent.Description {
 		t.Fatalf("got %+v", r)
 	}
 	task := r.Tasks[0]
