@@ -40,6 +40,8 @@ type Auth struct {
 	// Dead reports whether an answer says that the access token is invalid. Any other refusal is about the
 	// request, such as a missing permission.
 	Dead func(a Answer) bool
+	// Busy reports whether an answer asks to call later, and after which wait. Nil: only one with status 429 does.
+	Busy func(a Answer) (wait time.Duration, ok bool)
 	// Refusal returns the message of an answer that refuses, and the tracker's own code for the reason, if it has
 	// one. Nil, or an empty message: the message is the text of the answer.
 	Refusal func(a Answer) (text, code string)
@@ -180,6 +182,11 @@ func (c *Caller) Failed(ctx context.Context, operation string, a Answer) *CallEr
 	}
 	if c.auth.Dead(a) {
 		e.Outcome = OutcomeCredentials
+	}
+	if c.auth.Busy != nil {
+		if wait, ok := c.auth.Busy(a); ok {
+			e.Outcome, e.RetryAfter = OutcomeBusy, wait
+		}
 	}
 	return c.record(ctx, e)
 }

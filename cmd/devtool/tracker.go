@@ -22,7 +22,7 @@ import (
 )
 
 func trackerCommand() *cobra.Command {
-	var url, project, tokenFile, account, variant string
+	var url, project, tokenFile, account, variant, serve string
 	var names []string
 	for _, k := range kinds.All {
 		names = append(names, k.Name)
@@ -33,7 +33,8 @@ func trackerCommand() *cobra.Command {
 		Long: `Tries whether mishap can work with a tracker. It files a bug that says it is a test, finds it as after a lost
 answer, comments on it, reads it, and prints what it sees. The bug stays in the tracker: close it there.
 
-Without --url it tries a practice tracker, which runs as long as the command. The kinds are ` +
+Without --url it tries a practice tracker. With --serve it only serves that, until it is interrupted, for other
+clients; the token is "secret-of-mishap", and projects exist as soon as they are named. The kinds are ` +
 			strings.Join(names, ", ") + ".",
 		Example: `  devtool tracker gitlab
   devtool tracker gitlab --url https://gitlab.example.org --project sandbox/trial --token-file token`,
@@ -46,10 +47,19 @@ Without --url it tries a practice tracker, which runs as long as the command. Th
 				Variant: variant,
 			}
 			switch {
+			case serve != "":
+				stop, address, err := practise(cmd.Context(), kind, serve)
+				if err != nil {
+					return err
+				}
+				_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s is at %s, its API at %s.\n", kind.Title, address, kind.API(address))
+				<-cmd.Context().Done()
+				stop()
+				return nil
 			case url == "" && (project != "" || tokenFile != ""):
 				return errors.New("--project and --token-file need --url")
 			case url == "":
-				stop, address, err := practise(cmd.Context(), kind)
+				stop, address, err := practise(cmd.Context(), kind, "127.0.0.1:0")
 				if err != nil {
 					return err
 				}
@@ -63,23 +73,23 @@ Without --url it tries a practice tracker, which runs as long as the command. Th
 				}
 				cfg.Token = crash.AccessToken{Token: account, Secret: crash.Secret(strings.TrimSpace(string(secret)))}
 			}
-			cfg.APIURL = strings.TrimRight(cfg.URL, "/") + kind.API
-			return tryTracker(cmd.Context(), cmd.OutOrStdout(),
-				kind.New(cfg, tracker.NewCredentials(cfg, &issuetest.Memory{})), cfg)
+			cfg.APIURL = kind.API(strings.TrimRight(cfg.URL, "/"))
+			return tryTracker(cmd.Context(), cmd.OutOrStdout(), kind, cfg)
 		},
 	}
 	cmd.Flags().StringVar(&url, "url", "", "the `address` of the tracker's pages")
-	cmd.Flags().StringVar(&project, "project", "", "the `name` of a project for tests")
+	cmd.Flags().StringVar(&project, "project", "", "the `name` of a project for tests, such as group/project")
 	cmd.Flags().StringVar(&tokenFile, "token-file", "", "a `file` with the access token")
 	cmd.Flags().StringVar(&account, "account", "trial", "the `login` of the token, which Bugzilla 5.0 and 5.2 ask for")
 	cmd.Flags().StringVar(&variant, "variant", "", "the API's `variant`: header (Bugzilla 5.1 and 5.3) or redhat")
+	cmd.Flags().StringVar(&serve, "serve", "", "an `address` of this machine to serve a practice tracker at")
 	return cmd
 }
 
-// practise starts a practice tracker.
-func practise(ctx context.Context, kind kinds.Kind) (stop func(), address string, err error) {
+// practise starts a practice tracker at an address of this machine, such as 127.0.0.1:8090.
+func practise(ctx context.Context, kind kinds.Kind, listen string) (stop func(), address string, err error) {
 	s := issuetest.NewServer(issuetest.Kinds[kind.Name](), nil)
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", listen)
 	if err != nil {
 		return nil, "", err
 	}
@@ -90,7 +100,8 @@ func practise(ctx context.Context, kind kinds.Kind) (stop func(), address string
 }
 
 // tryTracker files a bug and does everything with it that mishap does with bugs.
-func tryTracker(ctx context.Context, out io.Writer, t tracker.Tracker, cfg tracker.Config) error {
+func tryTracker(ctx context.Context, out io.Writer, kind kinds.Kind, cfg tracker.Config) error {
+	t := kind.New(cfg, tracker.NewCredentials(cfg, &issuetest.Memory{}))
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format+"\n", args...) }
 	account, err := t.Check(ctx)
 	if err != nil {
@@ -108,14 +119,23 @@ func tryTracker(ctx context.Context, out io.Writer, t tracker.Tracker, cfg track
 		return fmt.Errorf("the bug was not created: %w", err)
 	}
 	say("Created bug %d: %s", number, t.BugURL(number))
-	found, err := t.FindBug(ctx, in, began, nil)
-	if err != nil {
-		return fmt.Errorf("the bug could not be searched for: %w", err)
+	for found := int64(0); found != number; {
+		if found, err = t.FindBug(ctx, in, began, nil); err != nil {
+			return fmt.Errorf("the bug could not be searched for: %w", err)
+		}
+		switch {
+		case found == number:
+		case found != 0:
+			return fmt.Errorf("the search found bug %d instead of bug %d", found, number)
+		case time.Since(began) > kind.Settle:
+			return fmt.Errorf("the search did not find the bug within %v", kind.Settle)
+		default: // its lists lag
+			if err := crash.Sleep(ctx, 5*time.Second); err != nil {
+				return err
+			}
+		}
 	}
-	if found != number {
-		return fmt.Errorf("the search found bug %d (0: none) instead of bug %d", found, number)
-	}
-	say("Found it again by its contents.")
+	say("Found it again by its contents after %v.", time.Since(began).Round(time.Second))
 	const text = "This comment is a test, too."
 	if err := t.Comment(ctx, number, text); err != nil {
 		return fmt.Errorf("the comment was not added: %w", err)
