@@ -398,6 +398,7 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, fault Fault,
 // Kinds are the kinds of practice trackers by name.
 var Kinds = map[string]func() kind{
 	"bugzilla": func() kind { return Bugzilla(BugzillaOptions{Variant: "header"}) },
+	"forgejo":  Forgejo,
 	"github":   GitHub,
 	"gitlab":   GitLab,
 }

@@ -6,6 +6,7 @@ import (
 
 	"mishap/tracker"
 	"mishap/tracker/bugzilla"
+	"mishap/tracker/forgejo"
 	"mishap/tracker/github"
 	"mishap/tracker/gitlab"
 )
@@ -23,6 +24,7 @@ type Kind struct {
 // All lists all kinds.
 var All = []Kind{
 	{"bugzilla", "Bugzilla", below("/rest"), "Product/Component", usual, returns(bugzilla.New)},
+	{"forgejo", "Forgejo", below("/api/v1"), "owner/name", usual, returns(forgejo.New)},
 	{"github", "GitHub", gitHubAPI, "owner/name", github.Settle, returns(github.New)},
 	{"gitlab", "GitLab", below("/api/v4"), "group/project", usual, returns(gitlab.New)},
 }
