@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -224,6 +226,25 @@ func TestFileAgain(t *testing.T) {
 		if got := f.create(c, intent); f.find(f.client(), others...) != got {
 			t.Errorf("round %d: bug %d is not found", n, got)
 		}
+	}
+}
+
+// TestFileAgainLater files a problem again, whose bug was unlinked long after it was filed. The bug is then too old to
+// be among the others that FindBug skips.
+func TestFileAgainLater(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, newStore(t), issuetest.BugzillaOptions{})
+	f.srv.SetClock(func() time.Time { return f.start.Add(-25 * time.Hour) })
+	c := f.client()
+	f.create(c, intent)
+	f.srv.SetClock(time.Now)
+	_, err := c.Create(t.Context(), intent, tracker.MaxSending)
+	wantOutcome(t, err, tracker.OutcomeUnknown, "code 103")
+	if got := f.find(c); got != 0 {
+		t.Fatalf("found %d, want none: it is too old", got)
+	}
+	if got := f.create(c, intent); got != 2 || f.find(f.client()) != 2 {
+		t.Errorf("created %d, and found %d; want 2", got, f.find(f.client()))
 	}
 }
 
@@ -627,5 +648,26 @@ func TestCheck(t *testing.T) {
 				t.Errorf("got %q, %v; want the code tracker_%s", got, err, test.code)
 			}
 		})
+	}
+}
+
+// TestServerInFront gets answers of a server in front of the tracker, which have no code.
+func TestServerInFront(t *testing.T) {
+	t.Parallel()
+	store := newStore(t)
+	for status, code := range map[int]string{401: "tracker_credentials", 403: "tracker_refused", 302: "tracker_failed"} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, "<html><title>key-of-robot is not wanted</title></html>")
+		}))
+		t.Cleanup(srv.Close)
+		cfg := tracker.Config{
+			URL: srv.URL, APIURL: srv.URL + "/rest", ConsumerKey: "mishap", Target: configured, Log: dbtest.Log(t),
+			Token: crash.AccessToken{Token: "robot@example.org", Secret: "key-of-robot"},
+		}
+		_, err := bugzilla.New(cfg, tracker.NewCredentials(cfg, store)).Check(t.Context())
+		if e, ok := errors.AsType[*crash.Error](err); !ok || e.Code != code || strings.Contains(e.Message, "key-of") {
+			t.Errorf("status %d: got %v, want the code %s", status, err, code)
+		}
 	}
 }
