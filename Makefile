@@ -51,14 +51,14 @@ sampled := TestEmbargoLeavesNoTrace TestVisitorsInferNothing TestVisitorsSeeNoth
 	TestSecretsInUpdates TestRights TestEveryFaultEndsInOneBug TestHostileTexts TestHostileFields \
 	TestMutationsStayTogether TestCheckSeesDamage TestBugsWithoutMachineData TestReadingThroughFaults \
 	TestSectionThroughFaults TestFieldsByReader TestWalks TestNullPointers TestCauses TestAddressesEqualCore \
-	TestFramesEqualDebugger
+	TestFramesEqualDebugger TestBroken
 
-test-more: build ## runs the rest: all pages in a browser, object storage, upgrading PostgreSQL, alerts, failovers and kills, and as root the package and the images
+test-more: build ## runs the rest: all pages in a browser, object storage, upgrading PostgreSQL, alerts, failovers, kills and restores, and as root the package and the images
 	@.ci/need postgresql chromium compiler symbols prometheus
 	@skip=; .ci/need postgresql17 || { printf '\n*** NOT TESTED: upgrading PostgreSQL ***\n\n' >&2; skip='-skip ^TestMoreUpgradePostgreSQL$$'; }; \
 	$(racetests) -run '^TestMore' $$skip $(more)
 	@$(static) MISHAP_TEST_THOROUGH=yes $(GO) run ./cmd/devtool postgres -- $(gotestsum) $(testflags) -run '^($(subst $() ,|,$(sampled)))$$' \
-		./handlers ./handlers/admin ./handlers/api ./tracker/... ./crash/grouping ./crash/symbols ./db
+		./cmd/mishap/doctor ./handlers ./handlers/admin ./handlers/api ./tracker/... ./crash/grouping ./crash/symbols ./db
 	@packaging/test-deb
 	@packaging/test-image
 
