@@ -150,7 +150,7 @@ func (c *Client) Create(ctx context.Context, in crash.Intent, sendBy time.Durati
 		Title  string   `json:"title"`
 		Body   string   `json:"body"`
 		Labels []string `json:"labels,omitempty"`
-	}{in.Title, in.Description, in.Tags}
+	}{tracker.PlainTitle(in.Title), tracker.Markdown(in.Description, c.cfg.BaseURL), in.Tags}
 	var filed issue
 	if err := c.call.Post(ctx, operation, c.issues(), body, &filed, http.StatusCreated, sendBy); err != nil {
 		return 0, err
@@ -265,8 +265,8 @@ type comment struct {
 func (c *Client) Comment(ctx context.Context, number int64, text string) error {
 	const operation = "comment"
 	var added comment
-	err := c.call.Post(ctx, operation, c.issues(number)+"/comments", map[string]string{"body": text}, &added,
-		http.StatusCreated, tracker.MaxSending)
+	err := c.call.Post(ctx, operation, c.issues(number)+"/comments",
+		map[string]string{"body": tracker.Markdown(text, c.cfg.BaseURL)}, &added, http.StatusCreated, tracker.MaxSending)
 	if err == nil && added.ID < 1 {
 		return c.call.Unusable(ctx, operation, "the answer does not say whether the comment was added")
 	}
@@ -290,7 +290,7 @@ func (c *Client) HasComment(ctx context.Context, number int64, match func(text s
 		if err := c.call.Get(ctx, "messages", c.issues(number)+"/comments?"+query.Encode(), &list); err != nil {
 			return false, err
 		}
-		if slices.ContainsFunc(list, func(n comment) bool { return match(strings.ReplaceAll(n.Body, "\r\n", "\n")) }) {
+		if slices.ContainsFunc(list, func(n comment) bool { return match(tracker.PlainText(n.Body)) }) {
 			return true, nil
 		}
 	}

@@ -47,11 +47,12 @@ func TestRequests(t *testing.T) {
 	checktest.Equal(t, "version", filed.Header.Get("X-Github-Api-Version"), "2022-11-28")
 	checktest.Equal(t, "media type", filed.Header.Get("Content-Type"), "application/json")
 	checktest.Equal(t, "body", fmt.Sprint(body), fmt.Sprint(map[string]any{"title": issuetest.Intent.Title,
-		"body": issuetest.Intent.Description, "labels": []any{"crash", "from-reports"}}))
+		"body":   tracker.Markdown(issuetest.Intent.Description, "https://mishap.example"),
+		"labels": []any{"crash", "from-reports"}}))
 	search := srv.Requests("list")[0].Query
 	checktest.Equal(t, "search", search.Encode(), "creator=mishap&direction=asc&page=1&per_page=50&"+
 		"since=2026-11-01T02%3A04%3A05Z&sort=created&state=all")
-	checktest.Equal(t, "comment", string(srv.Requests("comment")[0].Body), `{"body":"text"}`)
+	checktest.Equal(t, "comment", string(srv.Requests("comment")[0].Body), `{"body":"`+"```text\\ntext\\n```"+`"}`)
 }
 
 // TestPrivate checks that nothing of a private bug is sent: GitHub has no private issues.
