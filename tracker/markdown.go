@@ -9,7 +9,7 @@ import (
 
 var (
 	// linkParagraph matches plain words before an address, in one line.
-	linkParagraph = regexp.MustCompile(`^[A-Za-z0-9 ,:.;]*(https?://[A-Za-z0-9/._:-]+)$`)
+	linkParagraph = regexp.MustCompile(`^[A-Za-z0-9 ,:.;]*(https?://[A-Za-z0-9/._:-]+)\n?$`)
 	backticks     = regexp.MustCompile("`+")
 	fenceLine     = regexp.MustCompile("^`{3,}text$")
 	reference     = regexp.MustCompile(`([#@!~%&$])([0-9A-Za-z_"])`)

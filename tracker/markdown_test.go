@@ -16,12 +16,13 @@ func TestMarkdown(t *testing.T) {
 			"https://mishap.example/problem/1\n\n```text\n#0  a at ./b.c:1\n\n#1  @all /close\n```",
 		"a\r\nb\rc\r\n\r\nhttps://mishap.example/x\n\nd\n": "```text\na\nb\nc\n```\n\nhttps://mishap.example/x\n\n" +
 			"```text\nd\n\n```",
-		"```\n@all\n```\n\n`````text":       "``````text\n```\n@all\n```\n\n`````text\n``````",
-		"See https://mishap.example.evil/x": "```text\nSee https://mishap.example.evil/x\n```",
-		"See #1: https://mishap.example/x":  "```text\nSee #1: https://mishap.example/x\n```",
-		"https://mishap.example/x\n/close":  "```text\nhttps://mishap.example/x\n/close\n```",
-		"https://mishap.example/x?a=*b*":    "```text\nhttps://mishap.example/x?a=*b*\n```",
-		"":                                  "```text\n\n```",
+		"```\n@all\n```\n\n`````text":               "``````text\n```\n@all\n```\n\n`````text\n``````",
+		"See https://mishap.example.evil/x":         "```text\nSee https://mishap.example.evil/x\n```",
+		"It crashed.\n\nhttps://mishap.example/x\n": "```text\nIt crashed.\n```\n\nhttps://mishap.example/x\n",
+		"See #1: https://mishap.example/x":          "```text\nSee #1: https://mishap.example/x\n```",
+		"https://mishap.example/x\n/close":          "```text\nhttps://mishap.example/x\n/close\n```",
+		"https://mishap.example/x?a=*b*":            "```text\nhttps://mishap.example/x?a=*b*\n```",
+		"":                                          "```text\n\n```",
 	} {
 		got := tracker.Markdown(text, base)
 		checktest.Equal(t, "Markdown of "+text, got, want)
