@@ -10,8 +10,8 @@ import (
 
 // Forgejo is the API v1 of Forgejo and Gitea, below /api/v1. Repositories exist as soon as they are named, unless
 // their owner is "nowhere", and have the labels "bug" and "crash". The rules are those of the OpenAPI document that
-// each installation has at /swagger.v1.json, and of Gitea's sources, in routers/api/v1. Pages have at most 30
-// entries, as an administrator may set with MAX_RESPONSE_ITEMS.
+// each installation has at /swagger.v1.json, and of Gitea's sources, in routers/api/v1; the answers were compared with
+// those of Gitea 1.26. Pages have at most 30 entries, as an administrator may set with MAX_RESPONSE_ITEMS.
 func Forgejo() kind {
 	return kind{
 		routes: func(s *Server) { (&forgejo{s}).routes() },
@@ -35,7 +35,7 @@ func Forgejo() kind {
 				return forgejoError(403, "token does not have at least one of required scope(s), required=[write:issue], "+
 					"token scope=read:issue")
 			default:
-				return forgejoError(422, `["Title"]: Required`)
+				return forgejoError(422, "[Title]: Required")
 			}
 		},
 		first: 1,
@@ -190,7 +190,7 @@ func (f *forgejo) list(c *call, path string) reply {
 
 func (f *forgejo) create(c *call, path string) reply {
 	if strings.TrimSpace(c.text("title")) == "" {
-		return forgejoError(422, `["Title"]: Required`)
+		return forgejoError(422, "[Title]: Required")
 	}
 	i := &Issue{Project: path, Title: c.text("title"), Text: c.text("body"), Author: c.Account, Extra: map[string]any{}}
 	for _, id := range c.list("labels") { // numbers of labels that do not exist are ignored
@@ -236,7 +236,7 @@ func (f *forgejo) comments(c *call, path string) reply {
 
 func (f *forgejo) addComment(c *call, i *Issue) reply {
 	if c.text("body") == "" {
-		return forgejoError(422, `["Body"]: Required`)
+		return forgejoError(422, "[Body]: Required")
 	}
 	return reply{201, f.commentFields(i, f.comment(i, c.Account, c.text("body"))), nil}
 }
