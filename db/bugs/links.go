@@ -155,21 +155,29 @@ const (
 		from unnest(@buckets::bytea[], @numbers::bigint[]) with ordinality as t (bucket, number, place)
 			left join buckets as b on b.id = t.bucket
 		order by place`
-	sqlExpectBug = `
-		with bug as (insert into bugs (number, url) values (@number, @url) on conflict (number) do nothing)
-		insert into lost_bugs (bucket_id, bug_number) values (@bucket, @number)
+	sqlExpectBugs = `
+		with links as (
+				select * from unnest(@buckets::bytea[], @numbers::bigint[], @urls::text[]) as t (bucket, number, url)
+			), new as (
+				insert into bugs (number, url) select distinct on (number) number, url from links
+				on conflict (number) do nothing
+			)
+		insert into lost_bugs (bucket_id, bug_number) select bucket, min(number) from links group by bucket
 		on conflict (bucket_id) do update set bug_number = least(lost_bugs.bug_number, excluded.bug_number)`
 )
 
-// ImportFates returns what ImportBugs does with each of some links.
-func (s *Store) ImportFates(ctx context.Context, links []crash.BugImport) ([]crash.ImportFate, error) {
-	buckets, numbers := make([][]byte, len(links)), make([]int64, len(links))
+func importArgs(links []crash.BugImport) pgx.NamedArgs {
+	buckets, numbers, urls := make([][]byte, len(links)), make([]int64, len(links)), make([]string, len(links))
 	for i, l := range links {
 		id := crash.BucketIDOf(l.Signature)
-		buckets[i], numbers[i] = id[:], l.Bug.Number
+		buckets[i], numbers[i], urls[i] = id[:], l.Bug.Number, l.Bug.URL
 	}
-	args := pgx.NamedArgs{"buckets": buckets, "numbers": numbers}
-	fates, err := db.List(ctx, s.Pool, sqlImportFates, args, pgx.RowTo[crash.ImportFate])
+	return pgx.NamedArgs{"buckets": buckets, "numbers": numbers, "urls": urls}
+}
+
+// ImportFates returns what ImportBugs does with each of some links.
+func (s *Store) ImportFates(ctx context.Context, links []crash.BugImport) ([]crash.ImportFate, error) {
+	fates, err := db.List(ctx, s.Pool, sqlImportFates, importArgs(links), pgx.RowTo[crash.ImportFate])
 	return fates, db.Wrap(err, "fates of imported links")
 }
 
@@ -180,21 +188,20 @@ func (s *Store) ImportBugs(ctx context.Context, links []crash.BugImport) error {
 	if err != nil {
 		return err
 	}
+	var waiting []crash.BugImport
 	for i, l := range links {
-		bucket := crash.BucketIDOf(l.Signature)
 		switch fates[i] {
 		case crash.ImportLinks:
-			_, err = s.LinkBug(ctx, bucket, l.Bug)
+			if _, err := s.LinkBug(ctx, crash.BucketIDOf(l.Signature), l.Bug); err != nil {
+				return err
+			}
 		case crash.ImportWaits:
-			args := pgx.NamedArgs{"bucket": bucket[:], "number": l.Bug.Number, "url": l.Bug.URL}
-			_, err = s.Pool.Exec(ctx, sqlExpectBug, args)
+			waiting = append(waiting, l)
 		case crash.ImportKnown, crash.ImportRemoved:
 		}
-		if err != nil {
-			return db.Wrap(err, "import bug %d", l.Bug.Number)
-		}
 	}
-	return nil
+	_, err = s.Pool.Exec(ctx, sqlExpectBugs, importArgs(waiting))
+	return db.Wrap(err, "bugs of problems without a report")
 }
 
 // maxBucketsOfBug limits how many buckets of a bug are listed.
