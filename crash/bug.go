@@ -40,7 +40,7 @@ const (
 	Linked LinkHow = "linked" // by hand
 )
 
-// FilingState is the state of a filing; docs/filing.md draws the state machine.
+// FilingState is the state of a filing; docs/filing.md describes the states.
 type FilingState string
 
 // The filing states. Filed, Refused and Abandoned are final, but a person may retry a filing that

@@ -16,7 +16,7 @@ import (
 // Filer files bugs in the tracker: at most one for each bucket, and it never loses a filed one. Any
 // number of Filers, in any number of instances, may work on one database.
 //
-// docs/filing.md draws the states. In short: Filer stores an intent before it calls the tracker. An
+// docs/filing.md describes the states. In short: Filer stores an intent before it calls the tracker. An
 // instance claims the intent, calls the tracker outside any transaction, and records the outcome.
 // If the outcome is unknown, a search follows once the tracker can no longer be processing the
 // request.
