@@ -260,6 +260,27 @@ func Explained(err error) error {
 	return err
 }
 
+// Check tries the access token of a tracker and returns the name of its account. Its errors are those of Explain.
+func Check(ctx context.Context, t Tracker) (string, error) {
+	name, err := t.Me(ctx)
+	return name, Explained(err)
+}
+
+// Account reads the name of the account of the access token: a field of the JSON at an address.
+func (c *Caller) Account(ctx context.Context, address, field string) (string, error) {
+	const operation = "me"
+	var account map[string]any
+	if err := c.Get(ctx, operation, address, &account); err != nil {
+		return "", err
+	}
+	name, _ := account[field].(string)
+	if name == "" || Clean(name, 300) != name {
+		return "", c.Unusable(ctx, operation, "the answer names no account")
+	}
+	c.Done(ctx, operation, name)
+	return name, nil
+}
+
 // Exchange sends a request of a person without an access token, such as one for a token itself, and records
 // its outcome unless it got a whole answer. Its errors are those of Explain, without the secrets.
 func (c *Caller) Exchange(operation string, req *http.Request, secrets ...crash.Secret) (Answer, error) {

@@ -257,7 +257,7 @@ func TestSecretsStayInside(t *testing.T) {
 		lp.Fail(trackertest.OpCreate, fault)
 		lp.Fail(trackertest.OpMe, fault)
 		_, err := c.Create(t.Context(), anIntent, tracker.MaxSending)
-		_, checked := c.Check(t.Context())
+		_, checked := tracker.Check(t.Context(), c)
 		for _, e := range []error{err, checked} {
 			slog.New(handler).Error("failed", "error", e, "token", token, "secret", token.Secret)
 			if s := fmt.Sprintf("%v|%+v|%#v|%s|%q", e, e, token, token.Secret, token.Secret); strings.Contains(s, "thesecret") {

@@ -623,7 +623,7 @@ func (f *Filer) ready(ctx context.Context) error {
 	if f.probes.found != nil && f.cfg.Now().Sub(f.probes.last) < parkTime/2 && f.tracker.Credentials().dead(ctx) {
 		return f.probes.found
 	}
-	_, f.probes.found = f.tracker.Check(ctx)
+	_, f.probes.found = Check(ctx, f.tracker)
 	f.probes.last = f.cfg.Now()
 	return f.probes.found
 }

@@ -473,7 +473,7 @@ func TestTokenThatWorksAgain(t *testing.T) {
 		err) != "tracker_credentials" {
 		t.Fatalf("got %v, want tracker_credentials", err)
 	}
-	if _, err := u.lp.Check(t.Context()); err != nil {
+	if _, err := tracker.Check(t.Context(), u.lp); err != nil {
 		t.Fatal(err)
 	}
 	h.until("the queue is released", []*instance{u}, func() bool { return h.bucket(signature).Bug.Number != 0 })

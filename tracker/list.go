@@ -75,3 +75,21 @@ func FindListed(
 	}
 	return found, nil
 }
+
+// ChangedListed implements [Tracker.Changed]. The function list returns the bugs that an account has filed and that
+// have changed.
+func ChangedListed(
+	ctx context.Context, t Tracker, list func(account string) ([]ListedBug, error),
+) (numbers []int64, err error) {
+	me, err := t.Me(ctx)
+	if err != nil {
+		return nil, err
+	}
+	bugs, err := list(me)
+	for _, b := range bugs {
+		if b.Number > 0 && !slices.Contains(numbers, b.Number) {
+			numbers = append(numbers, b.Number)
+		}
+	}
+	return numbers, err
+}

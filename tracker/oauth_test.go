@@ -46,13 +46,13 @@ func TestOAuth(t *testing.T) {
 	if _, err := c.AccessToken(ctx, request); codeOf(err) != "oauth_unknown_token" || !launchpad.StartOver(err) {
 		t.Errorf("second exchange: got %v, want oauth_unknown_token, with starting over", err)
 	}
-	if _, err := c.Check(ctx); codeOf(err) != "tracker_credentials" {
+	if _, err := tracker.Check(ctx, c); codeOf(err) != "tracker_credentials" {
 		t.Errorf("check before the token is saved: got %v, want tracker_credentials", err)
 	}
 	if err := c.Credentials().SaveToken(ctx, token, "ines"); err != nil {
 		t.Fatal(err)
 	}
-	if name, err := c.Check(ctx); err != nil || name != "practice-person" {
+	if name, err := tracker.Check(ctx, c); err != nil || name != "practice-person" {
 		t.Errorf("check: got %q, %v", name, err)
 	}
 }
@@ -205,7 +205,7 @@ func TestWhichToken(t *testing.T) {
 		t.Errorf("without a token: got %+v, want not connected", s)
 	}
 
-	if _, err := configured.lp.Check(ctx); err != nil {
+	if _, err := tracker.Check(ctx, configured.lp); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := bare.creds.Current(ctx); err != nil || got.Token != h.cfg.Token.Token ||
@@ -250,14 +250,14 @@ func TestWhichToken(t *testing.T) {
 func TestForgottenStaysForgotten(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
-	if _, err := h.instance().lp.Check(t.Context()); err != nil {
+	if _, err := tracker.Check(t.Context(), h.instance().lp); err != nil {
 		t.Fatal(err)
 	}
 	bare := h.instance(withoutToken)
 	if err := bare.creds.DeleteToken(t.Context(), "ines"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.instance().lp.Check(t.Context()); err != nil {
+	if _, err := tracker.Check(t.Context(), h.instance().lp); err != nil {
 		t.Errorf("a configured instance: got %v, want no error", err)
 	}
 	if s := h.status(bare); s.Source != crash.NotConnected {
@@ -305,7 +305,7 @@ func TestHealthIsSavedRarely(t *testing.T) {
 	c := launchpad.New(cfg, tracker.NewCredentials(cfg, m))
 	check := func(want int, when string) {
 		t.Helper()
-		_, _ = c.Check(t.Context())
+		_, _ = tracker.Check(t.Context(), c)
 		if m.writes != want {
 			t.Errorf("%s: got %d writes, want %d", when, m.writes, want)
 		}

@@ -31,8 +31,6 @@ import (
 type Tracker interface {
 	// Me returns the name of the account that the access token acts for.
 	Me(ctx context.Context) (string, error)
-	// Check is Me with errors for people, those of [Explain].
-	Check(ctx context.Context) (string, error)
 	// Credentials returns those that calls are signed with.
 	Credentials() *Credentials
 	// As returns the same tracker with other credentials.

@@ -103,7 +103,7 @@ func practise(ctx context.Context, kind kinds.Kind, listen string) (stop func(),
 func tryTracker(ctx context.Context, out io.Writer, kind kinds.Kind, cfg tracker.Config) error {
 	t := kind.New(cfg, tracker.NewCredentials(cfg, &issuetest.Memory{}))
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format+"\n", args...) }
-	account, err := t.Check(ctx)
+	account, err := tracker.Check(ctx, t)
 	if err != nil {
 		return err
 	}

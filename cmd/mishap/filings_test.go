@@ -225,8 +225,8 @@ func TestSetupOAuthToken(t *testing.T) {
 	settings := trackerConfig(c, dbtest.Log(t), nil)
 	for _, token := range []crash.AccessToken{settings.Token, {}} {
 		settings.Token = token
-		if who, err := launchpad.New(settings, tracker.NewCredentials(settings, bugs.New(store))).Check(
-			t.Context()); err != nil {
+		client := launchpad.New(settings, tracker.NewCredentials(settings, bugs.New(store)))
+		if who, err := tracker.Check(t.Context(), client); err != nil {
 			t.Errorf("token from %q: got %v, want it to work", token.Token, err)
 		} else if who != "practice-person" {
 			t.Errorf("account: got %q, want practice-person", who)

@@ -117,7 +117,7 @@ func (s *Pages) writeFailure(r *http.Request, err error) string {
 
 // TryConnection checks the connection by asking the tracker for its account name.
 func (s *Pages) TryConnection(w http.ResponseWriter, r *http.Request) error {
-	account, err := s.Tracker.Check(context.WithoutCancel(r.Context()))
+	account, err := tracker.Check(context.WithoutCancel(r.Context()), s.Tracker)
 	if err != nil {
 		return s.sendTrackerPage(w, r, err)
 	}

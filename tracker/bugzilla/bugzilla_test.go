@@ -323,7 +323,7 @@ func TestRequests(t *testing.T) {
 		t.Run("variant "+variant, func(t *testing.T) {
 			f := newFixture(t, store, issuetest.BugzillaOptions{Variant: variant})
 			c := f.client(func(cfg *tracker.Config) { cfg.Variant = variant; cfg.Group = issuetest.BugzillaGroup })
-			if name, err := c.Check(t.Context()); name != "robot@example.org" || err != nil {
+			if name, err := tracker.Check(t.Context(), c); name != "robot@example.org" || err != nil {
 				t.Fatalf("got the account %q, %v", name, err)
 			}
 			public, private, elsewhere := intent, intent, intent
@@ -639,7 +639,7 @@ func TestCheck(t *testing.T) {
 			if test.fault != "" {
 				f.srv.Fail("me", test.fault)
 			}
-			got, err := c.Check(t.Context())
+			got, err := tracker.Check(t.Context(), c)
 			e, _ := errors.AsType[*crash.Error](err)
 			switch {
 			case test.code == "" && (err != nil || got != "robot@example.org"):
@@ -665,7 +665,7 @@ func TestServerInFront(t *testing.T) {
 			URL: srv.URL, APIURL: srv.URL + "/rest", ConsumerKey: "mishap", Target: configured, Log: dbtest.Log(t),
 			Token: crash.AccessToken{Token: "robot@example.org", Secret: "key-of-robot"},
 		}
-		_, err := bugzilla.New(cfg, tracker.NewCredentials(cfg, store)).Check(t.Context())
+		_, err := tracker.Check(t.Context(), bugzilla.New(cfg, tracker.NewCredentials(cfg, store)))
 		if e, ok := errors.AsType[*crash.Error](err); !ok || e.Code != code || strings.Contains(e.Message, "key-of") {
 			t.Errorf("status %d: got %v, want the code %s", status, err, code)
 		}

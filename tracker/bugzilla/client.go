@@ -142,15 +142,6 @@ func (c *Client) BugURL(number int64) string {
 	return c.cfg.URL + "/show_bug.cgi?id=" + strconv.FormatInt(number, 10)
 }
 
-// Check tries the API key and returns the name of its account, with errors for people.
-func (c *Client) Check(ctx context.Context) (string, error) {
-	name, err := c.Me(ctx)
-	if e, ok := errors.AsType[*tracker.CallError](err); ok {
-		return "", tracker.Explain(e)
-	}
-	return name, err
-}
-
 // Me returns the login name of the account that the API key is of. Stock versions cannot tell it, but confirm that
 // it is the configured one.
 func (c *Client) Me(ctx context.Context) (string, error) {

@@ -52,22 +52,7 @@ func (c *Client) Credentials() *tracker.Credentials { return c.creds }
 
 // Me returns the name of the account that the access token acts for.
 func (c *Client) Me(ctx context.Context) (string, error) {
-	const operation = "me"
-	var me user
-	if err := c.call.Get(ctx, operation, c.cfg.APIURL+"/user", &me); err != nil {
-		return "", err
-	}
-	if me.Name == "" || tracker.Clean(me.Name, maxName) != me.Name {
-		return "", c.call.Unusable(ctx, operation, "the answer names no account")
-	}
-	c.call.Done(ctx, operation, me.Name)
-	return me.Name, nil
-}
-
-// Check is Me with errors for people.
-func (c *Client) Check(ctx context.Context) (string, error) {
-	name, err := c.Me(ctx)
-	return name, tracker.Explained(err)
+	return c.call.Account(ctx, c.cfg.APIURL+"/user", "login")
 }
 
 // BugURL returns the address of the page of an issue.
@@ -179,42 +164,36 @@ func (c *Client) labels(ctx context.Context, names []string, timeout time.Durati
 func (c *Client) FindBug(
 	ctx context.Context, in crash.Intent, since time.Time, others []int64, senders ...string,
 ) (int64, error) {
-	filed := func(account string, present bool) (found []tracker.ListedBug, err error) {
+	filed := func(account string, present bool) ([]tracker.ListedBug, error) {
 		list, err := c.list(ctx, "search", account, since.Add(-tracker.SearchMargin))
 		if missing(err) && !present {
 			return nil, nil // the account is gone or has another name now
 		}
-		for _, i := range list {
-			found = append(found, tracker.ListedBug{Number: i.Number, Author: i.Author.Name, Description: i.Body})
-		}
-		return found, err
+		return list, err
 	}
 	return tracker.FindListed(ctx, c, in, others, senders, filed)
 }
 
 // list returns the issues of an account, of any state, that have changed since a time.
-func (c *Client) list(ctx context.Context, operation, account string, since time.Time) ([]issue, error) {
+func (c *Client) list(
+	ctx context.Context, operation, account string, since time.Time,
+) (bugs []tracker.ListedBug, err error) {
 	query := url.Values{
 		"state": {"all"}, "type": {"issues"}, "created_by": {account}, "since": {since.UTC().Format(time.RFC3339)},
 		"limit": {pageSize},
 	}
-	return tracker.Pages[issue](ctx, c.call, operation, c.repository("/issues?"+query.Encode()))
+	list, err := tracker.Pages[issue](ctx, c.call, operation, c.repository("/issues?"+query.Encode()))
+	for _, i := range list {
+		bugs = append(bugs, tracker.ListedBug{Number: i.Number, Author: i.Author.Name, Description: i.Body})
+	}
+	return bugs, err
 }
 
 // Changed lists the issues of our account that have changed since a time.
 func (c *Client) Changed(ctx context.Context, since time.Time) ([]int64, error) {
-	me, err := c.Me(ctx)
-	if err != nil {
-		return nil, err
-	}
-	list, err := c.list(ctx, "changes", me, since)
-	var numbers []int64
-	for _, i := range list {
-		if i.Number > 0 && !slices.Contains(numbers, i.Number) {
-			numbers = append(numbers, i.Number)
-		}
-	}
-	return numbers, err
+	return tracker.ChangedListed(ctx, c, func(account string) ([]tracker.ListedBug, error) {
+		return c.list(ctx, "changes", account, since)
+	})
 }
 
 // missing reports whether Forgejo answered that something does not exist, or not for our account.

@@ -334,13 +334,13 @@ func (s Suite) testComments(t *testing.T) {
 func (s Suite) testCredentials(t *testing.T) {
 	srv := New(t, s.Kind)
 	c := s.Connect(srv, nil)
-	if name, err := c.Check(t.Context()); name != "mishap" || err != nil {
+	if name, err := tracker.Check(t.Context(), c); name != "mishap" || err != nil {
 		t.Errorf("got the account %q, %v", name, err)
 	}
 	for fault, code := range map[Fault]string{Expired: "tracker_credentials", Busy: "tracker_busy",
 		Forbidden: "tracker_refused", ErrorBefore: "tracker_failed"} {
 		srv.Fail("me", fault)
-		name, err := c.Check(t.Context())
+		name, err := tracker.Check(t.Context(), c)
 		if e, ok := errors.AsType[*crash.Error](err); !ok || e.Code != code || name != "" {
 			t.Errorf("with the fault %s: got %q and %v, want the code %s", fault, name, err, code)
 		}
@@ -351,7 +351,7 @@ func (s Suite) testCredentials(t *testing.T) {
 	revoked := s.Connect(srv, nil, "no-such-token")
 	_, err := revoked.Create(t.Context(), Intent, tracker.MaxSending)
 	checkOutcome(t, err, tracker.OutcomeCredentials)
-	if _, err := revoked.Check(t.Context()); err == nil {
+	if _, err := tracker.Check(t.Context(), revoked); err == nil {
 		t.Error("an unknown token is accepted")
 	}
 	if got := c.BugURL(7); !strings.HasPrefix(got, srv.URL+"/"+s.Target) || !strings.HasSuffix(got, "/7") {

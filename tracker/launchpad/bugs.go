@@ -579,7 +579,7 @@ type People struct {
 // those of people that name a problem of this installation. It includes closed bugs and duplicates,
 // but not bugs that our account may not see. The errors are those of Check.
 func (c *Client) StrayBugs(ctx context.Context, linked LinkedBugs, people People) ([]Stray, error) {
-	me, err := c.Check(ctx)
+	me, err := tracker.Check(ctx, c)
 	if err != nil {
 		return nil, err
 	}

@@ -87,14 +87,6 @@ func (c *Client) Me(ctx context.Context) (string, error) {
 	return name, nil
 }
 
-// Check tries the access token and returns the name of its account. Its errors are sentences for
-// people: Refused, or Unavailable with a code such as tracker_unreachable. The code is
-// tracker_credentials if there is no token, or an invalid one.
-func (c *Client) Check(ctx context.Context) (string, error) {
-	name, err := c.Me(ctx)
-	return name, tracker.Explained(err)
-}
-
 // Create sends one bug, once, and returns its number. The error is a *tracker.CallError; with
 // tracker.OutcomeUnknown the bug may have been filed, with any other outcome it was not. Without a token
 // the error is Unavailable with the code tracker_credentials, and nothing was sent.

@@ -826,7 +826,7 @@ func (d *doctor) tracker(ctx context.Context, known facts) []Finding {
 	c := d.Tracker
 	c.Timeout = d.Timeout
 	saved := &readOnlyCredentials{token: known.token}
-	account, err := launchpad.New(c, tracker.NewCredentials(c, saved)).Check(ctx)
+	account, err := tracker.Check(ctx, launchpad.New(c, tracker.NewCredentials(c, saved)))
 	connected := !c.Token.IsZero() || !known.token.IsZero()
 	switch {
 	case err == nil:
