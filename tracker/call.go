@@ -172,6 +172,11 @@ func (c *Caller) Failed(ctx context.Context, operation string, a Answer) *CallEr
 	if c.creds != nil {
 		secrets = c.creds.secrets()
 	}
+	return c.record(ctx, c.failure(operation, a, secrets...))
+}
+
+// failure returns the error for an answer, without the secrets.
+func (c *Caller) failure(operation string, a Answer, secrets ...crash.Secret) *CallError {
 	e := failure(operation, a, secrets...)
 	if c.auth.Refusal != nil {
 		text, code := c.auth.Refusal(a)
@@ -188,7 +193,7 @@ func (c *Caller) Failed(ctx context.Context, operation string, a Answer) *CallEr
 			e.Outcome, e.RetryAfter = OutcomeBusy, wait
 		}
 	}
-	return c.record(ctx, e)
+	return e
 }
 
 // Confirm records the outcome of a change, which the answer confirms with a status. Any other success
@@ -299,7 +304,7 @@ func (c *Caller) Exchange(operation string, req *http.Request, secrets ...crash.
 
 // Refused returns what an answer to Exchange says, without the secrets, and records its outcome.
 func (c *Caller) Refused(operation string, a Answer, secrets ...crash.Secret) *CallError {
-	e := failure(operation, a, secrets...)
+	e := c.failure(operation, a, secrets...)
 	c.metrics.called(operation, e.Outcome)
 	return e
 }

@@ -184,10 +184,7 @@ func (p *program) importBugs(
 	counts := map[crash.ImportFate]int{}
 	bar := p.progressBar(len(links), "importing")
 	for some := range slices.Chunk(links, importAtOnce) {
-		fates, err := store.ImportFates(ctx, some)
-		if err == nil && apply {
-			err = store.ImportBugs(ctx, some)
-		}
+		fates, err := store.ImportBugs(ctx, some, apply)
 		if err != nil {
 			return err
 		}

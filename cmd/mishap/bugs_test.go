@@ -80,9 +80,9 @@ func TestImportDuplicates(t *testing.T) {
 	wantOutput(t, environ, []string{"bugs", "import", "--apply", file}, "1200 waiting for the first report")
 	wantOutput(t, environ, []string{"bugs", "import", file}, "1200 linked already")
 	store := dbtest.Open(t, database)
-	fates, err := bugs.New(store).ImportFates(t.Context(), []crash.BugImport{
+	fates, err := bugs.New(store).ImportBugs(t.Context(), []crash.BugImport{
 		{Signature: `/bin/x:11:f7:"g",h`, Bug: crash.Bug{Number: 2100008}}, {Signature: "/bin/y", Bug: crash.Bug{Number: 1}},
-	})
+	}, false)
 	if err != nil || fates[0] != crash.ImportKnown || fates[1] != crash.ImportWaits {
 		t.Errorf("fates: got %v, %v", fates, err)
 	}

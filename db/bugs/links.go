@@ -175,25 +175,20 @@ func importArgs(links []crash.BugImport) pgx.NamedArgs {
 	return pgx.NamedArgs{"buckets": buckets, "numbers": numbers, "urls": urls}
 }
 
-// ImportFates returns what ImportBugs does with each of some links.
-func (s *Store) ImportFates(ctx context.Context, links []crash.BugImport) ([]crash.ImportFate, error) {
+// ImportBugs links problems to bugs if apply is set, as LinkBug does, and returns what importing does with each link.
+// A problem without a report gets its bug with the first one; of several, the bug with the lowest number. It does not
+// restore links that people have removed.
+func (s *Store) ImportBugs(ctx context.Context, links []crash.BugImport, apply bool) ([]crash.ImportFate, error) {
 	fates, err := db.List(ctx, s.Pool, sqlImportFates, importArgs(links), pgx.RowTo[crash.ImportFate])
-	return fates, db.Wrap(err, "fates of imported links")
-}
-
-// ImportBugs links problems to bugs, as LinkBug does. A problem without a report gets its bug with the first one;
-// of several, the bug with the lowest number. It does not restore links that people have removed.
-func (s *Store) ImportBugs(ctx context.Context, links []crash.BugImport) error {
-	fates, err := s.ImportFates(ctx, links)
-	if err != nil {
-		return err
+	if err != nil || !apply {
+		return fates, db.Wrap(err, "fates of imported links")
 	}
 	var waiting []crash.BugImport
 	for i, l := range links {
 		switch fates[i] {
 		case crash.ImportLinks:
 			if _, err := s.LinkBug(ctx, crash.BucketIDOf(l.Signature), l.Bug); err != nil {
-				return err
+				return nil, err
 			}
 		case crash.ImportWaits:
 			waiting = append(waiting, l)
@@ -201,7 +196,7 @@ func (s *Store) ImportBugs(ctx context.Context, links []crash.BugImport) error {
 		}
 	}
 	_, err = s.Pool.Exec(ctx, sqlExpectBugs, importArgs(waiting))
-	return db.Wrap(err, "bugs of problems without a report")
+	return fates, db.Wrap(err, "bugs of problems without a report")
 }
 
 // maxBucketsOfBug limits how many buckets of a bug are listed.
