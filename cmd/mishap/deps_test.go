@@ -231,7 +231,7 @@ var rules = []rule{
 	{of: "handlers", ours: "crash/* db/* notify/* views/* assets handlers/*"},
 	{of: "handlers/*", ours: "crash/* db/* notify/* tracker tracker/launchpad views/* handlers/export handlers/proxies " +
 		"handlers/panel handlers/web"}, // no area imports another
-	{of: "cmd/mishap/config", ours: "crash/* handlers/proxies notify/*"},
+	{of: "cmd/mishap/config", ours: "crash/* handlers/proxies notify/* tracker/kinds"},
 	{of: "cmd/mishap/traces", ours: "crash/*"},
 	{of: "cmd/mishap/*", ours: "assets cmd/* crash/* db/* handlers/* notify/* tracker/* views/*",
 		never: "testing net/http/httptest"},

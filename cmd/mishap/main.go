@@ -379,7 +379,7 @@ func configPage(title, commented string) []byte {
 	for line := range strings.Lines(commented) {
 		line = strings.TrimRight(line, "\n")
 		text, comment := strings.CutPrefix(line, "#")
-		key := configKey.FindStringSubmatch(line)
+		key := configKey.FindStringSubmatch(text) // in an example, it is a comment without a blank
 		section := configSection.FindStringSubmatch(line)
 		switch {
 		case section != nil:
@@ -388,12 +388,18 @@ func configPage(title, commented string) []byte {
 				keys = true
 			}
 			fmt.Fprintf(&page, ".SS %s\n", roff(section[1]))
-		case comment && strings.TrimSpace(text) != "":
-			words = append(words, roff(strings.TrimSpace(text)))
+		case key != nil && len(words) == 0: // explained above
+			fmt.Fprintf(&page, ".br\n\\fB%s\\fP = %s\n", key[1], roff(key[2]))
 		case key != nil:
 			fmt.Fprintf(&page, ".TP\n\\fB%s\\fP = %s\n%s\n", key[1], roff(key[2]), strings.Join(words, "\n"))
 			words = nil
+		case comment && strings.TrimSpace(text) != "":
+			words = append(words, roff(strings.TrimSpace(text)))
 		case len(words) > 0: // a paragraph
+			page.WriteString(strings.Join(words, "\n") + "\n.PP\n")
+			words = nil
+		}
+		if strings.HasPrefix(text, "[[") { // the heading of an example ends a paragraph, too
 			page.WriteString(strings.Join(words, "\n") + "\n.PP\n")
 			words = nil
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -216,13 +217,19 @@ func (p *program) warn(ctx context.Context, c config.Config, log *slog.Logger) {
 	for _, stray := range config.StrayVariables(p.environ) {
 		log.WarnContext(ctx, "environment: "+stray)
 	}
-	for _, k := range []struct{ name, address, danger string }{
+	type address struct{ name, address, danger string }
+	addresses := []address{
 		{"base_url", c.BaseURL, "passwords and sessions cross the network readable"},
 		{"tracker_url", c.TrackerURL, "the tracker's secrets cross the network readable"},
 		{"openid_url", c.OpenIDURL, "anyone on the way can sign in as anyone"},
 		{"oidc_issuer", c.OIDCIssuer, "anyone on the way can sign in as anyone"},
 		{"tracker_api_url", c.TrackerAPIURL, "the access token crosses the network readable"},
-	} {
+	}
+	for _, t := range c.Trackers {
+		addresses = append(addresses, address{"tracker." + t.Name + ".url", cmp.Or(t.APIURL, t.URL),
+			"the access token crosses the network readable"})
+	}
+	for _, k := range addresses {
 		if u, err := url.Parse(k.address); err == nil && u.Scheme == "http" && !config.IsLoopback(u.Hostname()) {
 			log.WarnContext(ctx, k.name+" is http on another machine: "+k.danger+"; use https", k.name, k.address)
 		}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -86,7 +87,7 @@ type Config struct {
 	MailFrom             string       // see mail.ParseFrom
 	DatabaseURL          crash.Secret // may hold a password
 	DataDir              string
-	TrackerURL           string // without a slash at the end
+	TrackerURL           string // without a slash at the end; "none": see HasLaunchpad
 	TrackerNameSet       string // the key tracker_name; empty: see TrackerName
 	TrackerAPIURL        string // without a slash at the end
 	TrackerConsumerKey   string
@@ -115,15 +116,19 @@ type Config struct {
 	RequireTOTP          string // see crash.AppPolicy
 	LocalSignIn          string // see crash.LocalSignIn
 
+	Trackers []Tracker // the [[tracker]] tables, in the order of the files
+
 	File    string   // the configuration file, which may be missing
 	DropIns []string // the files of config.d beside it, in the order in which they were read
 
-	given map[string]given // by key; omits keys with their default value
+	given  map[string]given // by key; omits keys with their default value
+	tables []*table         // those of Trackers
 }
 
 // given records where a key was set.
 type given struct {
 	where string // "local_config.toml:12" or "MISHAP_LISTEN"
+	line  int    // 0: a variable
 	file  string // "local_config.toml"; empty: a variable
 	wrong bool   // the value is invalid
 	value string // as a text
@@ -199,6 +204,7 @@ func Load(file string, required bool, environ []string) (Config, error) {
 	}
 	wrong = append(wrong, c.readEnvironment(environ)...)
 	wrong = append(wrong, c.readStandardVariables(environ)...)
+	c.takeTables()
 	c.followListen()
 	wrong = append(wrong, c.checkTogether()...)
 	if len(wrong) > 0 {
@@ -292,6 +298,10 @@ func (c *Config) checkTogether() Mistakes {
 		wrong = append(wrong, c.given["local_sign_in"].where+": local_sign_in: nobody could sign in; set openid_url, "+
 			"oidc_issuer or proxy_auth_header, too")
 	}
+	if !c.HasLaunchpad() && !slices.ContainsFunc(c.Trackers, func(t Tracker) bool { return !t.Upstream }) {
+		wrong = append(wrong, c.given["tracker_url"].where+
+			`: tracker_url: expected a [[tracker]] table without upstream = true beside "none", got none`)
+	}
 	if _, err := c.Relay(); err != nil {
 		where := cmp.Or(c.given["smtp_tls"].where, c.given["smtp_url"].where)
 		wrong = append(wrong, where+": smtp_tls: "+err.Error())
@@ -323,10 +333,14 @@ func (c *Config) SetByVariable(key string) string {
 // it to the group of mishap's account.
 func (c *Config) Exposed() string {
 	for _, file := range append([]string{c.File}, c.DropIns...) {
+		holds := func(keys []key, from map[string]given) bool {
+			return slices.ContainsFunc(keys, func(k key) bool {
+				return k.secret && k.show() != "" && from[k.name].file == file
+			})
+		}
 		info, err := os.Stat(file)
-		if err != nil || !slices.ContainsFunc(c.keys(), func(k key) bool {
-			return k.secret && k.show() != "" && c.given[k.name].file == file
-		}) {
+		if err != nil || !holds(c.keys(), c.given) &&
+			!slices.ContainsFunc(c.tables, func(t *table) bool { return holds(t.keys(), t.given) }) {
 			continue
 		}
 		others := fs.FileMode(0o077)
@@ -455,14 +469,19 @@ func (c *Config) CorePatterns() debuginfo.Patterns {
 }
 
 // TrackerName returns the name that pages use for the tracker: the configured one, "Launchpad" for
-// hosts of launchpad.net, else the host.
+// hosts of launchpad.net, else the host. Without Launchpad, it is that of the first tracker that is not
+// upstream.
 func (c *Config) TrackerName() string {
 	if c.TrackerNameSet != "" {
 		return c.TrackerNameSet
 	}
-	u, err := url.Parse(c.TrackerURL)
+	address := c.TrackerURL
+	if i := slices.IndexFunc(c.Trackers, func(t Tracker) bool { return !t.Upstream }); !c.HasLaunchpad() && i >= 0 {
+		address = c.Trackers[i].URL
+	}
+	u, err := url.Parse(address)
 	if err != nil {
-		return c.TrackerURL
+		return address
 	}
 	if host := u.Hostname(); host == "launchpad.net" || strings.HasSuffix(host, ".launchpad.net") {
 		return "Launchpad"
@@ -473,15 +492,27 @@ func (c *Config) TrackerName() string {
 // LogValue returns the values that differ from the defaults, with secrets hidden.
 func (c Config) LogValue() slog.Value {
 	fallback := Default()
+	attrs := changed(c.keys(), fallback.keys())
+	for _, t := range c.Trackers {
+		values := changed((&table{Tracker: t}).keys(), new(table).keys())
+		attrs = append(attrs, slog.Attr{Key: "tracker." + t.Name, Value: slog.GroupValue(values...)})
+	}
+	return slog.GroupValue(slices.Clip(attrs)...)
+}
+
+// changed returns the values of keys that differ from the defaults, with secrets hidden.
+func changed(keys, defaults []key) []slog.Attr {
 	var attrs []slog.Attr
-	defaults := fallback.keys()
-	for i, k := range c.keys() {
+	for i, k := range keys {
 		if k.show() != defaults[i].show() {
 			attrs = append(attrs, slog.String(k.name, k.show()))
 		}
 	}
-	return slog.GroupValue(slices.Clip(attrs)...)
+	return attrs
 }
+
+// Format writes LogValue for every verb of package fmt.
+func (c Config) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.LogValue().String()) }
 
 // cause returns the text of err without the name of the file.
 func cause(err error) string {
@@ -494,49 +525,83 @@ func cause(err error) string {
 // readFile sets the keys in a TOML document and returns the mistakes in it. After a line that is
 // not TOML it continues with the next one.
 func (c *Config) readFile(file string, doc []byte) Mistakes {
-	var wrong Mistakes
-	keys := c.keys()
+	var found []mistake
+	var in *table // nil: the top level
+	ignored := false
+	keys, into := c.keys(), c.given
 	seen := map[string]int{} // key → line
-	inTable := false
 	say := func(line int, name, format string, args ...any) {
-		wrong = append(wrong, fmt.Sprintf("%s:%d: %s: ", file, line, name)+fmt.Sprintf(format, args...))
-		c.given[name] = given{where: fmt.Sprintf("%s:%d", file, line), file: file, wrong: true}
+		found = append(found, mistake{in, line, name + ": " + fmt.Sprintf(format, args...)})
+		into[name] = given{where: fmt.Sprintf("%s:%d", file, line), line: line, file: file, wrong: true}
+	}
+	enter := func(e expression) {
+		if in != nil {
+			c.checkTable(in, say)
+		}
+		in = nil
+		ignored = e.key != "tracker" || !e.list
+		if ignored { // it has no keys of its own
+			say(e.line, e.heading(), "expected only [[tracker]] tables")
+			keys, into = nil, map[string]given{}
+			return
+		}
+		in = &table{file: file, line: e.line, given: map[string]given{}}
+		c.tables = append(c.tables, in)
+		keys, into, seen = in.keys(), in.given, map[string]int{}
 	}
 	err := walkTOML(doc, func(e expression) {
 		known := slices.IndexFunc(keys, func(k key) bool { return k.name == e.key })
 		switch {
 		case e.table:
-			say(e.line, "["+e.key+"]", "expected no tables; every key must be at the top level")
-			inTable = true
-		case inTable: // the table has been reported
+			enter(e)
+			return
+		case ignored: // the table has been reported
+			return
 		case seen[e.key] > 0:
 			say(e.line, e.key, "given twice, first on line %d", seen[e.key])
+			return
+		case known < 0 && in != nil:
+			say(e.line, e.key, "%s", unknownInTable(e.key, keys, c.keys()))
 		case known < 0:
 			say(e.line, e.key, "%s", unknown(e.key, keys))
 		case !keys[known].take(e):
 			say(e.line, e.key, "expected %s, got %s", keys[known].wants, e.shown(keys[known].secret))
 		default:
-			c.given[e.key] = given{where: fmt.Sprintf("%s:%d", file, e.line), file: file, value: e.text()}
+			into[e.key] = given{where: fmt.Sprintf("%s:%d", file, e.line), line: e.line, file: file, value: e.text()}
 		}
-		if !e.table && !inTable && seen[e.key] == 0 {
-			seen[e.key] = e.line
-		}
+		seen[e.key] = e.line
 	}, func(line int, words, reason string) {
 		name := strings.TrimLeft(firstWord.FindString(words), "\t '\"")
 		known := slices.IndexFunc(keys, func(k key) bool { return k.name == name })
 		switch {
 		case known < 0:
 			say(line, "not TOML", "%s", reason)
+			ignored = ignored || strings.HasPrefix(strings.TrimSpace(words), "[") // a heading
 		case keys[known].secret:
 			say(line, name, "expected %s, in quotes", keys[known].wants)
 		default:
 			say(line, name, "expected %s, got what is not TOML: %s", keys[known].wants, reason)
 		}
 	})
+	if in != nil {
+		c.checkTable(in, say)
+	}
+	slices.SortStableFunc(found, func(a, b mistake) int { return a.line - b.line })
+	var wrong Mistakes
+	for _, m := range found {
+		wrong = append(wrong, fmt.Sprintf("%s:%d: %s%s", file, m.line, m.in.prefix(), m.text))
+	}
 	if err != nil {
 		wrong = append(wrong, file+": "+err.Error())
 	}
 	return wrong
+}
+
+// mistake is a mistake in a file.
+type mistake struct {
+	in   *table // nil: at the top level
+	line int
+	text string
 }
 
 // firstWord matches the key of a line that is not TOML.
@@ -565,11 +630,13 @@ func (k key) take(e expression) bool {
 type expression struct {
 	key        string // dotted as written
 	table      bool
+	list       bool // [[key]], not [key]
 	kind       unstable.Kind
 	value      string   // the text of a scalar
 	texts      []string // the elements of an array of strings; nil: another value
 	raw        string   // the scalar as written
-	start, end int      // bytes of raw in the document
+	begin      int      // where the key begins in the document, in bytes
+	start, end int      // bytes of raw in the document; for other values than scalars, only end
 	line       int
 }
 
@@ -579,6 +646,14 @@ func (e expression) text() string {
 		return strings.Join(e.texts, " ")
 	}
 	return e.value
+}
+
+// heading returns a table's heading.
+func (e expression) heading() string {
+	if e.list {
+		return "[[" + e.key + "]]"
+	}
+	return "[" + e.key + "]"
 }
 
 // shown returns the value for a message, shortened and without secrets.
@@ -645,11 +720,12 @@ func newExpression(p *unstable.Parser, from, linesBefore int) expression {
 		parts = append(parts, string(it.Node().Data))
 		if e.line == 0 {
 			e.line = p.Shape(it.Node().Raw).Start.Line + linesBefore
+			e.begin = from + int(it.Node().Raw.Offset)
 		}
 	}
 	e.key = strings.Join(parts, ".")
 	if node.Kind != unstable.KeyValue {
-		e.table = true
+		e.table, e.list = true, node.Kind == unstable.ArrayTable
 		return e
 	}
 	value := node.Value()
@@ -659,7 +735,7 @@ func newExpression(p *unstable.Parser, from, linesBefore int) expression {
 		e.texts = texts(value)
 	}
 	e.start = from + int(value.Raw.Offset)
-	e.end = e.start + int(value.Raw.Length)
+	e.end = from + int(node.Raw.Offset+node.Raw.Length)
 	return e
 }
 
@@ -716,16 +792,14 @@ func errUnwritable(format string, args ...any) error {
 	return crash.Errorf(crash.Unavailable, "config_unwritable", format, args...)
 }
 
-// setText returns a TOML document with a new text for a top-level key, in place or on a new last
-// line.
+// setText returns a TOML document with a new text for a top-level key, in place or on a new line behind
+// the other top-level keys.
 func setText(doc []byte, name, text string) ([]byte, error) {
 	var found *expression
-	broken, table := 0, -1
+	broken, tables := 0, false
 	err := walkTOML(doc, func(e expression) {
-		switch {
-		case e.table && table < 0:
-			table = e.line
-		case e.key == name && table < 0 && found == nil:
+		tables = tables || e.table
+		if e.key == name && !tables && found == nil {
 			found = &e
 		}
 	}, func(line int, _, _ string) { broken = line })
@@ -734,8 +808,6 @@ func setText(doc []byte, name, text string) ([]byte, error) {
 		return nil, err
 	case broken > 0:
 		return nil, fmt.Errorf("line %d is not TOML; correct it first", broken)
-	case table >= 0:
-		return nil, fmt.Errorf("line %d begins a table; every key must be at the top level", table)
 	case found != nil && (found.kind == unstable.Array || found.kind == unstable.InlineTable):
 		return nil, fmt.Errorf("line %d: %s is not a text; correct it first", found.line, name)
 	case found != nil:
@@ -745,11 +817,55 @@ func setText(doc []byte, name, text string) ([]byte, error) {
 	if bytes.Contains(doc, []byte("\r\n")) {
 		eol = "\r\n"
 	}
-	line := name + " = " + quoteTOML(text) + eol
-	if len(doc) > 0 && !bytes.HasSuffix(doc, []byte("\n")) {
-		line = eol + line
+	return insertKeys(doc, name+" = "+quoteTOML(text)+eol, eol)
+}
+
+// insertKeys returns a TOML document with more lines for the top level: at its end or, if it has tables,
+// before the first one with the comment above it.
+func insertKeys(doc []byte, lines, eol string) ([]byte, error) {
+	least, heading := 0, -1
+	if bytes.HasPrefix(doc, []byte("\ufeff")) {
+		least = len("\ufeff")
 	}
-	return append(bytes.Clone(doc), line...), nil
+	err := walkTOML(doc, func(e expression) {
+		switch {
+		case heading >= 0:
+		case e.table:
+			heading = bytes.LastIndexByte(doc[:e.begin], '\n') + 1
+		default:
+			least = e.end // the rest of the line may be a comment
+			if n := bytes.IndexByte(doc[least:], '\n'); n >= 0 {
+				least += n + 1
+			}
+		}
+	}, func(int, string, string) {})
+	if err != nil {
+		return nil, err
+	}
+	if heading < 0 {
+		if len(doc) > 0 && !bytes.HasSuffix(doc, []byte("\n")) {
+			lines = eol + lines
+		}
+		return append(bytes.Clone(doc), lines...), nil
+	}
+	at := max(heading, least)
+	above := func() string { // the line above at, or nothing
+		if at <= least {
+			return ""
+		}
+		return string(doc[max(bytes.LastIndexByte(doc[:at-1], '\n')+1, least):at])
+	}
+	for strings.HasPrefix(strings.TrimSpace(above()), "#") {
+		at = max(at-len(above()), least)
+	}
+	if at > least && strings.TrimSpace(above()) == "" {
+		for at > least && strings.TrimSpace(above()) == "" {
+			at = max(at-len(above()), least)
+		}
+	} else {
+		lines += eol // a blank line before the table
+	}
+	return slices.Concat(doc[:at], []byte(lines), doc[at:]), nil
 }
 
 // replaceFile replaces a file atomically: it writes and syncs a temporary file and renames it.

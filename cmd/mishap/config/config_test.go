@@ -40,6 +40,11 @@ func TestDefaultFile(t *testing.T) {
 	for _, k := range defaults.keys() {
 		want = append(want, k.name)
 	}
+	for _, k := range new(table).keys() {
+		if !strings.Contains(string(doc), "\n#"+k.name+" = ") {
+			t.Errorf("%s: got no example of the key %s of tables", file, k.name)
+		}
+	}
 	lines := strings.Split(string(doc), "\n")
 	var got []string
 	err = walkTOML(doc, func(e expression) {
@@ -111,7 +116,7 @@ base_url = "crashes.example.com"
 				`F:1: listen: expected an address such as 127.0.0.1:8080, got an array`,
 				`F:2: data_dir: expected the path of a folder, got a table`,
 				`F:3: tracker.url: unknown key; did you mean tracker_url?`,
-				`F:4: [tracker]: expected no tables; every key must be at the top level`,
+				`F:4: [tracker]: expected only [[tracker]] tables`,
 			}},
 		{"secrets stay hidden", "tracker_oauth_secret = hush1\ntracker_oauth_token = 4711\ndatabase_url = " +
 			"\"mysql://u:hush2@h/d\"\n",
@@ -422,8 +427,15 @@ func TestSecretStaysHidden(t *testing.T) {
 	const hush = "hush-never-printed" // not a number: times and ports may contain short numbers
 	c := Default()
 	c.DatabaseURL, c.TrackerOAuthToken, c.TrackerOAuthSecret = hush, hush, hush
+	c.Trackers = []Tracker{{Name: "gnome", Token: hush, WebhookSecret: hush}}
+	loaded, err := Load(writeFile(t, "tracker_oauth_token = '"+hush+"'\ntracker_oauth_secret = '"+hush+"'\n"+gnome+
+		"token = '"+hush+"'\nwebhook_secret = '"+hush+"'\n"), true, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var out bytes.Buffer
-	for _, v := range []any{c, &c, c.TrackerOAuthSecret, &c.TrackerOAuthSecret, []crash.Secret{c.DatabaseURL},
+	for _, v := range []any{c, &c, c.Trackers, loaded, &loaded, struct{ C Config }{loaded}, c.TrackerOAuthSecret,
+		&c.TrackerOAuthSecret, []crash.Secret{c.DatabaseURL},
 		map[string]crash.Secret{"k": c.DatabaseURL}} {
 		for _, verb := range "vsqxXdtfcUTeEgbo" {
 			for _, flags := range []string{"", "+", "#", "-20", "20", " "} {
@@ -473,6 +485,18 @@ func TestWriteTokens(t *testing.T) {
 		{"no line end", "listen = \"[::1]:0\"", "listen = \"[::1]:0\"\n" + added},
 		{"carriage returns", "\ufeffdata_dir = 'd'\r\ntracker_oauth_token = \"a\"\r\n",
 			"\ufeffdata_dir = 'd'\r\ntracker_oauth_token = \"new\"\r\ntracker_oauth_secret = \"s\\\"\\\\3\\u007f\"\r\n"},
+		{"before tables", "# ours\ndata_dir = 'd'\n\n\n# GNOME's\n  # tracker\n[[tracker]] # first\nname = 'a'\n\n" +
+			"[[tracker]]\n",
+			"# ours\ndata_dir = 'd'\n" + added +
+				"\n\n# GNOME's\n  # tracker\n[[tracker]] # first\nname = 'a'\n\n[[tracker]]\n"},
+		{"directly before a table", "data_dir = 'd' # d\n[[tracker]]\ntracker_oauth_token = 'x'\n",
+			"data_dir = 'd' # d\n" + added + "\n[[tracker]]\ntracker_oauth_token = 'x'\n"},
+		{"before a comment", "data_dir = \"\"\"\n# d\"\"\"\n# GNOME\n[[tracker]]", "data_dir = \"\"\"\n# d\"\"\"\n" + added +
+			"\n# GNOME\n[[tracker]]"},
+		{"only tables", "\ufeff# GNOME\n[[tracker]]\n", "\ufeff" + added + "\n# GNOME\n[[tracker]]\n"},
+		{"a comment and tables", "# ours\n\n[[tracker]]\n", "# ours\n" + added + "\n[[tracker]]\n"},
+		{"in place above tables", "tracker_oauth_secret = ''\ntracker_oauth_token = ''\n[[tracker]]\ntoken = 't'\n",
+			"tracker_oauth_secret = \"s\\\"\\\\3\\u007f\"\ntracker_oauth_token = \"new\"\n[[tracker]]\ntoken = 't'\n"},
 		{"several lines", "tracker_oauth_token = \"\"\"\nold\"\"\"\ntracker_oauth_secret = ''''''\n",
 			"tracker_oauth_token = \"new\"\ntracker_oauth_secret = \"s\\\"\\\\3\\u007f\"\n"},
 	} {
@@ -537,7 +561,6 @@ func TestWriteTokensRefuses(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, doc, want string }{
 		{"not TOML", "listen\ndata_dir = 'x'\n", "line 1 is not TOML; correct it first"},
-		{"table", "[a]\nb = 1\n", "line 1 begins a table; every key must be at the top level"},
 		{"array", "tracker_oauth_token = [1]\n", "line 1: tracker_oauth_token is not a text; correct it first"},
 		{"inline table", "tracker_oauth_token = {a = 1}\n", "line 1: tracker_oauth_token is not a text; correct it first"},
 	} {

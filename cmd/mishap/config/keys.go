@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -106,7 +107,8 @@ func (c *Config) keys() []key {
 		secret("database_url", "an address such as postgres://user:password@host/database, or nothing",
 			&c.DatabaseURL, isDatabase),
 		text("data_dir", "the path of a folder", &c.DataDir, isPath),
-		address("tracker_url", "an address such as https://launchpad.net", &c.TrackerURL, true),
+		text("tracker_url", `an address such as https://launchpad.net, or "none"`, &c.TrackerURL,
+			func(s string) bool { return s == noLaunchpad || isBase(s, true) }).trimmed("/", &c.TrackerURL),
 		text("tracker_name", "a name such as Launchpad of at most 40 characters, or nothing", &c.TrackerNameSet, isName),
 		address("tracker_api_url", "an address such as https://api.launchpad.net/devel", &c.TrackerAPIURL, true),
 		text("tracker_consumer_key", "the consumer key of this application", &c.TrackerConsumerKey, isPlain),
@@ -397,36 +399,40 @@ func (c *Config) readEnvironment(environ []string) Mistakes {
 	}
 	var wrong Mistakes
 	for _, k := range c.keys() {
-		name := Variable(k.name)
-		value, direct := values[name]
-		path, byFile := values[name+"_FILE"]
-		switch {
-		case direct && byFile:
-			wrong = append(wrong, name+": expected one of "+name+" and "+name+"_FILE, got both")
-			continue
-		case byFile:
-			name += "_FILE"
-			content, err := os.ReadFile(path)
-			if err != nil {
-				wrong = append(wrong, name+": "+path+" cannot be read: "+cause(err))
-				c.given[k.name] = given{where: name, wrong: true}
-				continue
-			}
-			value = strings.TrimRight(string(content), "\r\n")
-		case !direct:
-			continue
-		}
-		valid := k.set(value)
-		c.given[k.name] = given{where: name, wrong: !valid, value: value}
-		if !valid {
-			got := "something else (not shown)"
-			if !k.secret {
-				got = strconv.Quote(value)
-			}
-			wrong = append(wrong, name+": expected "+k.wants+", got "+got)
-		}
+		wrong = append(wrong, setFromVariable(values, Variable(k.name), k, c.given)...)
 	}
-	return wrong
+	return append(wrong, c.readTableVariables(values)...)
+}
+
+// setFromVariable sets a key from the variable name, or from the file that name_FILE names, if there is one. It
+// records this in into, and returns the mistakes.
+func setFromVariable(values map[string]string, name string, k key, into map[string]given) Mistakes {
+	value, direct := values[name]
+	path, byFile := values[name+"_FILE"]
+	switch {
+	case direct && byFile:
+		return Mistakes{name + ": expected one of " + name + " and " + name + "_FILE, got both"}
+	case byFile:
+		name += "_FILE"
+		content, err := os.ReadFile(path)
+		if err != nil {
+			into[k.name] = given{where: name, wrong: true}
+			return Mistakes{name + ": " + path + " cannot be read: " + cause(err)}
+		}
+		value = strings.TrimRight(string(content), "\r\n")
+	case !direct:
+		return nil
+	}
+	valid := k.set(value)
+	into[k.name] = given{where: name, wrong: !valid, value: value}
+	if valid {
+		return nil
+	}
+	got := "something else (not shown)"
+	if !k.secret {
+		got = strconv.Quote(value)
+	}
+	return Mistakes{name + ": expected " + k.wants + ", got " + got}
 }
 
 // readStandardVariables sets traces_url, if it is empty, from the variables that programs with
@@ -468,7 +474,7 @@ func StrayVariables(environ []string) []string {
 	for _, v := range environ {
 		name, _, _ := strings.Cut(v, "=")
 		plain, ours := strings.CutPrefix(name, envPrefix)
-		if !ours {
+		if !ours || isTrackerVariable(name) {
 			continue
 		}
 		suffix := ""
@@ -488,7 +494,8 @@ func StrayVariables(environ []string) []string {
 }
 
 // Export returns the present configuration as one file: the configuration file, with the values of the
-// files beside it and of environment variables. Without secrets, a comment replaces each secret.
+// files beside it, of files of secrets and of environment variables. Without secrets, a comment replaces each
+// secret.
 func (c *Config) Export(secrets bool) ([]byte, error) {
 	doc, err := os.ReadFile(c.File)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -500,19 +507,40 @@ func (c *Config) Export(secrets bool) ([]byte, error) {
 	}
 	var out bytes.Buffer
 	from := 0
-	err = walkTOML(doc, func(e expression) {
-		hidden := byName[e.key].secret && !secrets && e.value != ""
-		if e.table || !hidden && c.SetByVariable(e.key) == "" {
-			return
-		}
-		line := bytes.LastIndexByte(doc[:e.start], '\n') + 1
-		out.Write(doc[from:line])
-		if c.SetByVariable(e.key) == "" {
-			out.WriteString(hiddenLine(e.key))
-		} else {
-			out.WriteString("# " + e.key + " was set by the environment; see the end of this file")
-		}
+	replace := func(e expression, line string) {
+		out.Write(doc[from:max(from, bytes.LastIndexByte(doc[:e.begin], '\n')+1)])
+		out.WriteString(strings.TrimSuffix(line, "\n"))
 		from = e.end
+	}
+	var in *table
+	err = walkTOML(doc, func(e expression) {
+		name, inFile := strings.CutSuffix(e.key, "_file")
+		switch {
+		case e.table:
+			in = cmp.Or(c.tableAt(e.line), new(table)) // a new one after a change of the file
+			end := len(doc)
+			if n := bytes.IndexByte(doc[e.begin:], '\n'); n >= 0 {
+				end = e.begin + n + 1
+			}
+			out.Write(doc[from:end])
+			from = end
+			for _, k := range in.keys() {
+				if k.secret && in.setByVariable(k.name) {
+					out.WriteString(in.secretLine(k.name, secrets))
+				}
+			}
+		case in != nil && (name == "token" || name == "webhook_secret"):
+			if in.setByVariable(name) {
+				replace(e, "# "+e.key+" was set by the environment; see above")
+			} else if e.value != "" && (inFile || !secrets) {
+				replace(e, in.secretLine(name, secrets))
+			}
+		case in != nil:
+		case c.SetByVariable(e.key) != "":
+			replace(e, "# "+e.key+" was set by the environment; see below")
+		case byName[e.key].secret && !secrets && e.value != "":
+			replace(e, hiddenLine(e.key))
+		}
 	}, func(int, string, string) {})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.File, err)
@@ -521,19 +549,37 @@ func (c *Config) Export(secrets bool) ([]byte, error) {
 	if out.Len() > 0 && !bytes.HasSuffix(out.Bytes(), []byte("\n")) {
 		out.WriteByte('\n')
 	}
+	var lines strings.Builder
 	for _, k := range c.keys() {
 		value, from := c.given[k.name].value, c.given[k.name].file
 		switch {
 		case c.SetByVariable(k.name) == "" && (from == "" || from == c.File):
 		case k.secret && !secrets && value != "":
-			out.WriteString(hiddenLine(k.name) + "\n")
-		case k.kind == unstable.String:
-			out.WriteString(k.name + " = " + quoteTOML(value) + "\n")
+			lines.WriteString(hiddenLine(k.name) + "\n")
 		default:
-			out.WriteString(k.name + " = " + value + "\n")
+			lines.WriteString(k.line(value))
 		}
 	}
-	return out.Bytes(), nil
+	whole := out.Bytes()
+	if lines.Len() > 0 {
+		if whole, err = insertKeys(whole, lines.String(), "\n"); err != nil {
+			return nil, err
+		}
+	}
+	for _, t := range c.tables {
+		if t.file != c.File {
+			whole = append(whole, t.export(secrets)...)
+		}
+	}
+	return whole, nil
+}
+
+// line returns a line of a configuration file that gives the key a value.
+func (k key) line(value string) string {
+	if k.kind == unstable.String {
+		value = quoteTOML(value)
+	}
+	return k.name + " = " + value + "\n"
 }
 
 // HiddenSecret is the text of the comments that replace secrets, after the name of the key.

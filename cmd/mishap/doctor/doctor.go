@@ -808,6 +808,9 @@ func newClient(c *tls.Config) *http.Client {
 
 // tracker checks that the tracker answers and accepts the access token, and compares its clock.
 func (d *doctor) tracker(ctx context.Context, known facts) []Finding {
+	if !d.Config.HasLaunchpad() {
+		return []Finding{off("tracker", `there is no Launchpad: tracker_url is "none"`)}
+	}
 	var out []Finding
 	began := d.Now()
 	resp, _, err := d.get(ctx, d.http, d.Config.TrackerAPIURL) //nolint:bodyclose // get closes it

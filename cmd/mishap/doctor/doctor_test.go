@@ -38,6 +38,7 @@ func TestMain(m *testing.M) {
 type site struct {
 	deps    Deps
 	keys    map[string]string // of the configuration
+	tables  string            // in the configuration file
 	tracker *trackertest.Tracker
 	token   string // accepted by the tracker
 	debug   *httptest.Server
@@ -72,7 +73,7 @@ func healthy() http.Handler {
 func (s *site) run(t *testing.T) []Finding {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "config.toml")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(s.tables), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return s.runFile(t, file)
@@ -238,6 +239,9 @@ func TestBroken(t *testing.T) {
 			s.keys["tracker_oauth_token"], s.keys["tracker_oauth_secret"] = "", ""
 			s.keys["allow_bug_filing"] = "false"
 		}, "tracker", OK, "filing bugs is off"},
+		{"more trackers", func(_ *testing.T, s *site) { s.tables = gnome }, "tracker", OK, "practice-person"},
+		{"no Launchpad", func(_ *testing.T, s *site) { s.tables, s.keys["tracker_url"] = gnome, "none" },
+			"tracker", Off, "no Launchpad"},
 		{"saved token", savedToken, "tracker", OK, "practice-person"},
 		{"tracker in trouble", func(t *testing.T, s *site) {
 			s.tracker.FailWith(trackertest.FaultSpec{Operation: trackertest.OpMe, Fault: trackertest.Error503, Times: 9})
@@ -317,6 +321,8 @@ func closedPort(t *testing.T) string {
 	}
 	return address
 }
+
+const gnome = "[[tracker]]\nname = 'gnome'\nkind = 'gitlab'\nurl = 'https://gitlab.gnome.org'\n"
 
 func key(name, value string) func(*testing.T, *site) {
 	return func(_ *testing.T, s *site) { s.keys[name] = value }
