@@ -1546,6 +1546,16 @@ COMMENT ON COLUMN oauth_health.last_error IS 'Message of the last failed call; e
 COMMENT ON COLUMN oauth_health.last_error_at IS 'When a call last failed. Null: never.';
 COMMENT ON COLUMN oauth_health.dead IS 'Whether the tracker said that the token is invalid.';
 
+CREATE TABLE old_addresses (
+    path text NOT NULL,
+    bucket_id bytea NOT NULL,
+    CONSTRAINT old_addresses_bucket_id_check CHECK ((length(bucket_id) = 20)),
+    CONSTRAINT old_addresses_path_check CHECK ((length(path) <= 100))
+);
+COMMENT ON TABLE old_addresses IS 'Addresses of problems in the crash trackers from which people have moved here. They redirect to the problem.';
+COMMENT ON COLUMN old_addresses.path IS 'The path of the page, without a trailing slash.';
+COMMENT ON COLUMN old_addresses.bucket_id IS 'The bucket that the page was about. It may not exist yet. A page may have been about several.';
+
 CREATE TABLE openid_nonces (
     endpoint text NOT NULL,
     nonce text NOT NULL,
@@ -2469,6 +2479,9 @@ ALTER TABLE ONLY oauth_credentials
 
 ALTER TABLE ONLY oauth_health
     ADD CONSTRAINT oauth_health_pkey PRIMARY KEY (tracker_url, consumer_key, token);
+
+ALTER TABLE ONLY old_addresses
+    ADD CONSTRAINT old_addresses_pkey PRIMARY KEY (path, bucket_id);
 
 ALTER TABLE ONLY openid_nonces
     ADD CONSTRAINT openid_nonces_pkey PRIMARY KEY (endpoint, nonce);

@@ -138,6 +138,10 @@ func (w *twin) decide(t *testing.T) []*strings.Replacer {
 			admin.Post(path, form).Want(http.StatusSeeOther)
 		}
 		triager.Post("/my/follow", url.Values{"what": {"problem:" + id.String()}}).Want(http.StatusSeeOther)
+		for _, path := range []string{"/reports/12", "/problems/70", "/reports/bthash/98dae815e401",
+			"/oops/9d8c5f6e-1f2a-11ee-9d1b-fa163e55efd0"} {
+			dbtest.Must(w.Bugs.ImportAddresses(t.Context(), []crash.OldAddress{{Path: path, Bucket: id}}, true))(t)
+		}
 		if i == 1 { // lists hide it, and it has a bug
 			admin.Post(id.Path()+"/mute", url.Values{"reports": {"9"}, "reason": {marker}}).Want(http.StatusSeeOther)
 			dbtest.Must(w.Bugs.LinkBug(t.Context(), id, crash.Bug{Number: 4711, Title: marker,
@@ -182,6 +186,7 @@ var embargoPaths = []string{
 	"/package/{source}?from=9.9-embargo&to=1.4.10-1", "/package/{source}.json", "/package/harbor-sync",
 	"/package/harbor-sync.csv", "/release/Ubuntu%2031.04", "/release/Ubuntu%2024.04.csv", "/bug/{number}",
 	"/bug/{number}.json", "/gate?package={source}&version=9.9-embargo", "/bucket/?id={signature}",
+	"/oops/9d8c5f6e-1f2a-11ee-9d1b-fa163e55efd0",
 	"/my.json", "/inbox.json", "/inbox.atom", "/account/searches", "/user/machine-0", "/user/machine-1.json",
 	"/api/1.0/most-common-problems/?period=year&limit=100", "/api/1.0/most-common-problems/?package={source}&limit=100",
 	"/api/1.0/most-common-problems/?q=zyxwv&period=year", "/api/1.0/average-crashes/?package={source}",
@@ -402,6 +407,7 @@ func TestEmbargoLeavesNoTrace(t *testing.T) {
 			WantRedirect(http.StatusSeeOther, id.Path())
 	}
 	for _, reader := range []string{"", "viewer"} {
+		site.clients[reader].Get("/faf/reports/12/").Want(http.StatusMovedPermanently)
 		for _, path := range cached {
 			if body := site.clients[reader].Get(path).Want(http.StatusOK).Body; !strings.Contains(body, marker) {
 				t.Errorf("%q: %s: the problem cannot be seen after the embargo", reader, path)

@@ -68,7 +68,9 @@ func publicRequests(p *handlertest.Pages, ids []crash.BucketID, signatures []str
 		"GET /release/{name} /release/Ubuntu%2024.04", "GET /gate /gate",
 		"GET /gate /gate?package=quillpad&version=0.9.1-1", "GET /gate /gate?package=tidewatch&version=9",
 		"GET /bug/{number} /bug/4711", "GET /healthz /healthz",
-		"GET /readyz /readyz", "GET /bucket /bucket?id=none",
+		"GET /readyz /readyz", "GET /bucket /bucket?id=none", "GET /faf/* /faf/reports/12/",
+		"GET /reports/* /reports/12/", "GET /problems/{number:[0-9]+} /problems/70",
+		"GET /problems/{number:[0-9]+}/* /problems/70/", "GET /problems/bthash/{hash} /problems/bthash/98dae815e401",
 	}
 	for _, format := range []string{"json", "csv", "atom"} {
 		paths = append(paths, "GET /problems.{format} /problems."+format+"?period=year", "GET /search.{format} /search."+

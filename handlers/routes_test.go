@@ -209,6 +209,49 @@ func TestRedirectBucket(t *testing.T) {
 	}
 }
 
+// TestRedirectOld follows addresses of other crash trackers, to a problem and to one that was merged into it.
+func TestRedirectOld(t *testing.T) {
+	t.Parallel()
+	p := handlertest.NewPages(t)
+	c, viewer := p.Visitor(t), p.As(t, crash.RoleViewer)
+	problem := p.Save(t, crashtest.Native())
+	const (
+		oops = "/oops/9d8c5f6e-1f2a-11ee-9d1b-fa163e55efd0"
+		hash = "98dae815e401c4c5b8f87c950f124778cad0415e"
+	)
+	doubled := "/usr/bin/x:KeyError(''a'')"
+	paths := []string{"/reports/12/", "/faf/reports/12", "/faf/reports/12/", "/problems/70", "/problems/70/",
+		"/faf/problems/70/", "/problems/70/tidewatch", "/reports/bthash/" + hash + "/", "/faf/problems/bthash/" + hash, "/problems/bthash/" + hash,
+		"/problem/" + hash, "/bucket/?id=" + url.QueryEscape(doubled)}
+	const unknown = "This address of another crash tracker leads to no problem here. An administrator can import such"
+	for _, path := range paths {
+		a := c.Get(path).Want(http.StatusNotFound)
+		if !strings.HasPrefix(path, "/problem/") && !strings.HasPrefix(path, "/bucket") {
+			a.WantText("[role=alert]", unknown)
+		}
+	}
+	viewer.Get(oops).Want(http.StatusNotFound).WantText("[role=alert]", unknown)
+	var old []crash.OldAddress
+	for _, path := range append(paths, oops) {
+		for _, bucket := range []crash.BucketID{problem.ID, crash.BucketIDOf("not here")} {
+			old = append(old, crash.OldAddress{Path: dbtest.Must(crash.ParseOldAddress(path))(t), Bucket: bucket})
+		}
+	}
+	if n, err := p.Bugs.ImportAddresses(t.Context(), old, true); err != nil || n != 12 {
+		t.Errorf("got %d new addresses, %v, want 12", n, err)
+	}
+	for _, path := range paths {
+		c.Get(path).WantRedirect(http.StatusMovedPermanently, problem.ID.Path())
+	}
+	viewer.Get(oops).WantRedirect(http.StatusMovedPermanently, problem.ID.Path())
+	c.Get("/problems/bthash/"+hash+"/").WantRedirect(http.StatusMovedPermanently, "/problems/bthash/"+hash)
+	for _, path := range []string{"/faf/", "/faf/stats/", "/reports/new/", "/reports/x", "/problems/x",
+		"/faf/problems/71"} {
+		c.Get(path).Want(http.StatusNotFound)
+	}
+	c.Post("/faf/reports/new/", nil).Want(http.StatusMethodNotAllowed)
+}
+
 func TestRedirectBugUnknown(t *testing.T) {
 	t.Parallel()
 	c := handlertest.NewPages(t).Visitor(t)
@@ -783,6 +826,11 @@ var rightsCases = slices.Concat(
 		{route: "GET /bug/{number}", need: everyone, path: "/bug/1"},
 		{route: "GET /bucket", need: everyone, path: "/bucket?id=x"},
 		{route: "GET /bucket/", need: everyone, path: "/bucket/?id=x"},
+		{route: "GET /faf/*", need: everyone, path: "/faf/reports/12/"},
+		{route: "GET /reports/*", need: everyone, path: "/reports/12/"},
+		{route: "GET /problems/{number:[0-9]+}", need: everyone, path: "/problems/70"},
+		{route: "GET /problems/{number:[0-9]+}/*", need: everyone, path: "/problems/70/"},
+		{route: "GET /problems/bthash/{hash}", need: everyone, path: "/problems/bthash/98dae815e401"},
 		{route: "GET /problem/{id}", need: everyone, path: "/problem/{problem}"},
 		{route: "GET /problem/{id}", need: everyone, path: "/problem/{problem}?facet=JournalErrors"},
 		{route: "GET /problem/{id}", need: everyone, path: "/problem/{problem}?facet=ProcEnviron&value=LANG%3DC"},

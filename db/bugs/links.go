@@ -199,6 +199,50 @@ func (s *Store) ImportBugs(ctx context.Context, links []crash.BugImport, apply b
 	return fates, db.Wrap(err, "bugs of problems without a report")
 }
 
+const (
+	sqlCountNewAddresses = `
+		select count(*) from (select distinct * from unnest(@paths::text[], @buckets::bytea[]) as t (path, bucket)) as t
+		where not exists (select from old_addresses as o where o.path = t.path and o.bucket_id = t.bucket)`
+	sqlAddAddresses = `
+		insert into old_addresses (path, bucket_id)
+		select distinct path, bucket from unnest(@paths::text[], @buckets::bytea[]) as t (path, bucket)
+		on conflict do nothing`
+	sqlOldAddress = `
+		select b.id from (
+				select distinct m.head from old_addresses join buckets as m on m.id = bucket_id where path = @path
+			) as l join buckets as b on b.id = l.head` + db.BucketJoins + `
+		order by w.reports desc, b.id limit 1`
+)
+
+// ImportAddresses stores addresses of problems in another crash tracker if apply is set. It returns how many of
+// them are new.
+func (s *Store) ImportAddresses(ctx context.Context, addresses []crash.OldAddress, apply bool) (n int, err error) {
+	paths, buckets := make([]string, len(addresses)), make([][]byte, len(addresses))
+	for i, a := range addresses {
+		paths[i], buckets[i] = a.Path, a.Bucket[:]
+	}
+	args := pgx.NamedArgs{"paths": paths, "buckets": buckets}
+	if !apply {
+		err = s.Pool.QueryRow(ctx, sqlCountNewAddresses, args).Scan(&n)
+		return n, db.Wrap(err, "count new old addresses")
+	}
+	tag, err := s.Pool.Exec(ctx, sqlAddAddresses, args)
+	return int(tag.RowsAffected()), db.Wrap(err, "store old addresses")
+}
+
+// ProblemAt returns the problem that an address in another crash tracker was about, in the form of
+// [crash.ParseOldAddress]. Of several problems, it returns the most frequent one. It returns NotFound if the
+// address is unknown, or none of its problems is stored.
+func (s *Store) ProblemAt(ctx context.Context, path string) (crash.BucketID, error) {
+	var id crash.BucketID
+	err := s.Pool.QueryRow(ctx, sqlOldAddress, pgx.NamedArgs{"path": path}).Scan(&id)
+	return id, db.WrapOr(err, errUnknownAddress, "problem at %s", path)
+}
+
+var errUnknownAddress = crash.Errorf(crash.NotFound, "unknown_old_address",
+	"This address of another crash tracker leads to no problem here. An administrator can import such addresses "+
+		"with the command “mishap bugs import”.")
+
 // maxBucketsOfBug limits how many buckets of a bug are listed.
 const maxBucketsOfBug = 1000
 

@@ -388,7 +388,7 @@ var classes = map[string]string{
 	"none": `account_grants api_tokens applied_migrations archive_facts assignments bucket_bugs bug_comments bug_sections
 		bug_states bug_templates bug_watch bugs builds changes counting delivery_attempts dropped_months endpoints
 		erased_reports erasure_key filing_attempts filing_writer filings follow_visits followed group_grants identities
-		lost_bugs mail_key mail_settings mails notes notices backups privacy_runs
+		lost_bugs mail_key mail_settings mails notes notices old_addresses backups privacy_runs
 		notification_stop oauth_credentials oauth_health
 		openid_nonces own_tracker_accounts problem_tags recovery_codes regroup_runs rule_progress rules second_factors
 		sessions sign_in_failures split_sources symbol_workers unlinked_bugs update_rules user_groups users

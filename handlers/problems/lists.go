@@ -539,6 +539,37 @@ func (s *Lists) RedirectBucket(w http.ResponseWriter, r *http.Request) error {
 	return web.Redirect(w, r, headPath(bucket.ID, id))
 }
 
+// RedirectOld redirects from the address of a page in another crash tracker to the problem here.
+func (s *Lists) RedirectOld(w http.ResponseWriter, r *http.Request) error {
+	path, err := crash.ParseOldAddress(r.URL.RequestURI())
+	if err != nil {
+		return web.ErrNoPage
+	}
+	id, err := s.Bugs.ProblemAt(r.Context(), path)
+	if err != nil {
+		return err
+	}
+	http.Redirect(w, r, id.Path(), http.StatusMovedPermanently)
+	return nil
+}
+
+// OrOld returns a handler that redirects as [Lists.RedirectOld] does where show finds no problem or report. Else
+// the answer is that of show, except for reports with ids as errors.ubuntu.com makes them.
+func (s *Lists) OrOld(show func(http.ResponseWriter, *http.Request) error,
+) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		err := show(w, r)
+		if crash.KindOf(err) != crash.NotFound {
+			return err
+		}
+		old := s.RedirectOld(w, r)
+		if id := chi.URLParam(r, "id"); old == nil || len(id) == 36 && id[14] == '1' { // a UUID of version 1
+			return old
+		}
+		return err
+	}
+}
+
 // rawQueryValue returns a value of a query that may be written by hand. Semicolons are text, and
 // invalid escapes stay unchanged.
 func rawQueryValue(query, name string) (string, bool) {
