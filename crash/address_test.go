@@ -14,7 +14,8 @@ func TestParseOldAddress(t *testing.T) {
 		"https://errors.ubuntu.com/oops/9D8C5F6E-1f2a-11ee-9d1b-fa163e55efd0": "/oops/9d8c5f6e-1f2a-11ee-9d1b-fa163e55efd0",
 		"/problem/" + hash: "/problem/" + hash, "/bucket/?id=a%3Ab": BucketIDOf("a:b").Path(),
 		"/bucket?id=a%3Ab#x": BucketIDOf("a:b").Path(),
-		"":                   "", "/": "", "/reports/": "", "/reports/x": "", "/reports/1234567890123456789": "", "/faf/faf/reports/1": "",
+		"":                   "", "/": "", "/reports/": "", "/reports/x": "",
+		"/reports/1234567890123456789": "", "/faf/faf/reports/1": "",
 		"/problem/" + hash + "/x": "", "/bucket/": "", "/oops/1": "", "/faf/oops/9d8c5f6e-1f2a-11ee-9d1b-fa163e55efd0": "",
 		"/reports/bthash/" + hash + hash: "", "%zz": "",
 	} {

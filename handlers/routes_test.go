@@ -221,7 +221,8 @@ func TestRedirectOld(t *testing.T) {
 	)
 	doubled := "/usr/bin/x:KeyError(''a'')"
 	paths := []string{"/reports/12/", "/faf/reports/12", "/faf/reports/12/", "/problems/70", "/problems/70/",
-		"/faf/problems/70/", "/problems/70/tidewatch", "/reports/bthash/" + hash + "/", "/faf/problems/bthash/" + hash, "/problems/bthash/" + hash,
+		"/faf/problems/70/", "/problems/70/tidewatch", "/reports/bthash/" + hash + "/", "/faf/problems/bthash/" + hash,
+		"/problems/bthash/" + hash,
 		"/problem/" + hash, "/bucket/?id=" + url.QueryEscape(doubled)}
 	const unknown = "This address of another crash tracker leads to no problem here. An administrator can import such"
 	for _, path := range paths {

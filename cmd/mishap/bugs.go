@@ -12,12 +12,14 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"mishap/crash"
+	"mishap/crash/faf"
 	"mishap/db/bugs"
 	"mishap/tracker/launchpad"
 )
@@ -26,14 +28,15 @@ func (p *program) bugsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bugs",
 		Short: "Imports links between problems and bugs",
-		Long:  `Imports links between problems and bugs from another crash tracker.`,
+		Long:  `Imports links between problems and bugs from another crash tracker, and the addresses of its pages.`,
 	}
-	cmd.AddCommand(p.importBugsCommand())
+	cmd.AddCommand(p.importBugsCommand(), p.fafQueryCommand())
 	return cmd
 }
 
 func (p *program) importBugsCommand() *cobra.Command {
 	var apply bool
+	var oopses string
 	cmd := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Links problems to the bugs that another crash tracker knows",
@@ -44,15 +47,21 @@ removed stay removed. It can run any number of times, also while mishap serves.
 FILE is one of these; "-" is the standard input:
 
   - CSV with a signature and a bug in each row. The bug is a number or an address. If the first row names
-    columns, the names are "signature" and "bug", in any order, and other columns are ignored.
+    columns, the names are "signature", "bug" and "address", in any order, and other columns are ignored.
   - apport's duplicate database (SQLite), which the program sqlite3 reads.
+  - What "mishap bugs faf-query" prints in the database of FAF, the analytics server of ABRT. The texts of kernel
+    oopses are in files; --oopses names a copy of FAF's folder with them.
+
+An address is that of a page at errors.ubuntu.com (/oops/<id>, /problem/<hash>) or FAF. If the old host name leads
+to mishap, it redirects to the problem.
 
 Rows that cannot be used are printed with the reason, the others are imported, and the exit status is 1.`,
 		Example: `  mishap bugs import links.csv
-  mishap bugs import --apply apport_duplicates.db`,
+  mishap bugs import --apply apport_duplicates.db
+  mishap bugs import --oopses lob/Report/oops faf.jsonl`,
 		Args: cobra.ExactArgs(1),
 		RunE: p.stored(func(ctx context.Context, s session) (string, error) {
-			rows, err := readBugRows(ctx, s.args[0])
+			rows, err := readBugRows(ctx, s.args[0], oopses)
 			if err != nil {
 				return "", err
 			}
@@ -61,20 +70,60 @@ Rows that cannot be used are printed with the reason, the others are imported, a
 		}),
 	}
 	cmd.Flags().BoolVar(&apply, "apply", false, "link the problems to their bugs")
+	cmd.Flags().StringVar(&oopses, "oopses", "", "`folder` with FAF's texts of oopses, "+
+		"which FAF has at /var/spool/faf/lob/Report/oops")
 	return cmd
+}
+
+func (p *program) fafQueryCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "faf-query",
+		Short: "Prints the query that exports the problems of FAF",
+		Long: `Prints the query that selects the problems of FAF, with their stacks, bugs and addresses, from FAF's
+database. "mishap bugs import" reads the answer.`,
+		Example: `  mishap bugs faf-query | psql -XqAt faf > faf.jsonl`,
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := io.WriteString(p.out, faf.Query)
+			return err
+		},
+	}
 }
 
 // bugRow is a row of a file with links.
 type bugRow struct {
-	line           int // 0: the file has no lines
-	signature, bug string
+	line       int    // 0: the file has no lines
+	name       string // how messages call it
+	signatures []string
+	why        error // why there are no signatures
+	bugs       []bugName
+	addresses  []string // of the problem, in the other crash tracker
+}
+
+// bugName names a bug as a file does.
+type bugName struct {
+	tracker string // empty: that of the address, or mishap's
+	bug     string // a number or an address
+}
+
+// resolve returns the bug, or why there is no such bug for mishap.
+func (n bugName) resolve(client *launchpad.Client) (crash.Bug, error) {
+	if n.tracker != "" {
+		return crash.Bug{}, fmt.Errorf("bug %s is in the tracker %q, which mishap does not have", n.bug, n.tracker)
+	}
+	number, err := client.BugNumber(n.bug)
+	if err != nil {
+		return crash.Bug{}, err
+	}
+	return crash.Bug{Number: number, URL: client.BugURL(number)}, nil
 }
 
 // sqliteStart is how an SQLite database begins.
 const sqliteStart = "SQLite format 3\x00"
 
-// readBugRows reads the rows of a file: CSV, or apport's duplicate database.
-func readBugRows(ctx context.Context, file string) ([]bugRow, error) {
+// readBugRows reads the rows of a file: CSV, apport's duplicate database, or FAF's problems. The folder oopses
+// has FAF's texts of oopses; empty: there is none.
+func readBugRows(ctx context.Context, file, oopses string) ([]bugRow, error) {
 	in := os.Stdin
 	if file != "-" {
 		var err error
@@ -84,6 +133,9 @@ func readBugRows(ctx context.Context, file string) ([]bugRow, error) {
 		defer func() { _ = in.Close() }() // only read
 	}
 	start := bufio.NewReader(in)
+	if first, _ := start.Peek(len(faf.Start)); string(first) == faf.Start {
+		return bugRowsOfFAF(start, oopses)
+	}
 	if first, _ := start.Peek(len(sqliteStart)); string(first) != sqliteStart { // a short file is CSV
 		return bugRowsOfCSV(start)
 	}
@@ -111,7 +163,7 @@ func readBugRows(ctx context.Context, file string) ([]bugRow, error) {
 func bugRowsOfCSV(in io.Reader) (rows []bugRow, err error) {
 	r := csv.NewReader(in)
 	r.FieldsPerRecord, r.ReuseRecord = -1, true
-	signature, bug := 0, 1
+	signature, bug, address := 0, 1, -1
 	for {
 		fields, err := r.Read()
 		if errors.Is(err, io.EOF) {
@@ -122,68 +174,159 @@ func bugRowsOfCSV(in io.Reader) (rows []bugRow, err error) {
 		}
 		line, _ := r.FieldPos(0)
 		if named := slices.Index(fields, "signature"); len(rows) == 0 && signature == 0 && named >= 0 {
-			if signature, bug = named, slices.Index(fields, "bug"); bug < 0 {
-				return nil, errors.New(`the first row names the column "signature", but no column "bug"`)
+			signature, bug, address = named, slices.Index(fields, "bug"), slices.Index(fields, "address")
+			if bug < 0 && address < 0 {
+				return nil, errors.New(`the first row names the column "signature", but no column "bug" or "address"`)
 			}
 			continue
 		}
-		row := bugRow{line: line}
-		if max(signature, bug) < len(fields) {
-			row.signature, row.bug = fields[signature], fields[bug]
+		field := func(column int) string {
+			if column < 0 || column >= len(fields) {
+				return ""
+			}
+			return fields[column]
+		}
+		row := bugRow{line: line, name: field(signature)}
+		if row.name != "" {
+			row.signatures = []string{row.name}
+		}
+		if name := field(bug); name != "" {
+			row.bugs = []bugName{{bug: name}}
+		}
+		if old := field(address); old != "" {
+			row.addresses = []string{old}
+		}
+		if row.name == "" || len(row.bugs)+len(row.addresses) == 0 {
+			row.why = errors.New("there is no signature and bug")
 		}
 		rows = append(rows, row)
 	}
 }
 
-// link returns the link of a row, or why the row cannot be used.
-func (r bugRow) link(client *launchpad.Client) (crash.BugImport, error) {
-	switch {
-	case r.signature == "" || r.bug == "":
-		return crash.BugImport{}, errors.New("there is no signature and bug")
-	case strings.ContainsAny(r.signature, "\r\n"):
-		return crash.BugImport{}, errors.New("the signature has several lines, as no problem here has")
-	case utf8.RuneCountInString(r.signature) > crash.MaxSignature || !utf8.ValidString(r.signature):
-		return crash.BugImport{}, fmt.Errorf("the signature is not valid UTF-8, or has more than %d characters",
-			crash.MaxSignature)
+// maxFAFLine limits a report of FAF, in bytes.
+const maxFAFLine = 16 << 20
+
+func bugRowsOfFAF(in io.Reader, oopses string) (rows []bugRow, err error) {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, maxFAFLine)
+	for lines.Scan() {
+		row := bugRow{line: len(rows) + 1}
+		r, err := faf.Parse(lines.Bytes())
+		if err != nil {
+			rows = append(rows, bugRow{line: row.line, why: err})
+			continue
+		}
+		if r.Oops, err = readOops(oopses, r.OopsFile()); err != nil {
+			return nil, err
+		}
+		row.name = fmt.Sprintf("FAF's report %d", r.ID)
+		row.addresses = r.Addresses()
+		row.signatures, row.why = r.Signatures()
+		for _, b := range r.Bugs {
+			switch {
+			case b.Tracker != "":
+				row.bugs = append(row.bugs, bugName{b.Tracker, strconv.FormatInt(b.Number, 10)})
+			case strings.Contains(b.URL, "://"):
+				row.bugs = append(row.bugs, bugName{bug: b.URL})
+			}
+		}
+		rows = append(rows, row)
 	}
-	number, err := client.BugNumber(r.bug)
+	return rows, lines.Err()
+}
+
+// maxOops limits the text of an oops, in bytes. FAF's limit is 64 KiB.
+const maxOops = 1 << 20
+
+// readOops returns the text of an oops, or "" if there is no such folder or file.
+func readOops(dir, file string) (string, error) {
+	if dir == "" || file == "" {
+		return "", nil
+	}
+	f, err := os.OpenInRoot(dir, file)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
 	if err != nil {
-		return crash.BugImport{}, err
+		return "", err
 	}
-	return crash.BugImport{Signature: r.signature, Bug: crash.Bug{Number: number, URL: client.BugURL(number)}}, nil
+	defer func() { _ = f.Close() }() // only read
+	text, err := io.ReadAll(io.LimitReader(f, maxOops))
+	return strings.ToValidUTF8(strings.ReplaceAll(string(text), "\x00", ""), "\uFFFD"), err
+}
+
+// imports are what the rows of a file say.
+type imports struct {
+	links     []crash.BugImport
+	addresses []crash.OldAddress
+}
+
+// add adds what a row says, and returns why parts of the row cannot be used.
+func (m *imports) add(r bugRow, client *launchpad.Client) (unusable []error) {
+	if r.why != nil {
+		return []error{r.why}
+	}
+	for _, s := range r.signatures {
+		switch {
+		case strings.ContainsAny(s, "\r\n"):
+			return []error{errors.New("the signature has several lines, as no problem here has")}
+		case utf8.RuneCountInString(s) > crash.MaxSignature || !utf8.ValidString(s):
+			return []error{fmt.Errorf("the signature is not valid UTF-8, or has more than %d characters",
+				crash.MaxSignature)}
+		}
+	}
+	for _, name := range r.bugs {
+		bug, err := name.resolve(client)
+		if err != nil {
+			unusable = append(unusable, err)
+			continue
+		}
+		for _, s := range r.signatures {
+			m.links = append(m.links, crash.BugImport{Signature: s, Bug: bug})
+		}
+	}
+	for _, address := range r.addresses {
+		path, err := crash.ParseOldAddress(address)
+		if err != nil {
+			unusable = append(unusable, err)
+			continue
+		}
+		for _, s := range r.signatures {
+			m.addresses = append(m.addresses, crash.OldAddress{Path: path, Bucket: crash.BucketIDOf(s)})
+		}
+	}
+	return unusable
 }
 
 const (
 	importAtOnce = 500 // links of one statement
-	maxSaid      = 20  // rows that are printed because they cannot be used
+	maxSaid      = 20  // reasons that are printed
 )
 
 // importBugs links problems to bugs if apply is set, and prints what becomes of the rows.
 func (p *program) importBugs(
 	ctx context.Context, store *bugs.Store, client *launchpad.Client, rows []bugRow, apply bool,
 ) error {
-	var links []crash.BugImport
+	var all imports
 	unusable := 0
 	for _, row := range rows {
-		link, err := row.link(client)
-		if err == nil {
-			links = append(links, link)
-			continue
-		}
-		if unusable++; unusable <= maxSaid {
+		for _, err := range all.add(row, client) {
+			if unusable++; unusable > maxSaid {
+				continue
+			}
 			where := ""
 			if row.line > 0 {
 				where = fmt.Sprintf("line %d: ", row.line)
 			}
-			_, _ = fmt.Fprintf(p.err, "%s%s: %s\n", where, onOneLine(crash.Shorten(row.signature, 80)), explain(err))
+			_, _ = fmt.Fprintf(p.err, "%s%s: %s\n", where, onOneLine(crash.Shorten(row.name, 80)), explain(err))
 		}
 	}
 	if more := unusable - maxSaid; more > 0 {
-		_, _ = fmt.Fprintf(p.err, "%d more rows cannot be used.\n", more)
+		_, _ = fmt.Fprintf(p.err, "%d more cannot be used.\n", more)
 	}
 	counts := map[crash.ImportFate]int{}
-	bar := p.progressBar(len(links), "importing")
-	for some := range slices.Chunk(links, importAtOnce) {
+	bar := p.progressBar(len(all.links)+len(all.addresses), "importing")
+	for some := range slices.Chunk(all.links, importAtOnce) {
 		fates, err := store.ImportBugs(ctx, some, apply)
 		if err != nil {
 			return err
@@ -193,15 +336,27 @@ func (p *program) importBugs(
 		}
 		_ = bar.Add(len(some))
 	}
+	redirects := 0
+	for some := range slices.Chunk(all.addresses, importAtOnce) {
+		added, err := store.ImportAddresses(ctx, some, apply)
+		if err != nil {
+			return err
+		}
+		redirects += added
+		_ = bar.Add(len(some))
+	}
 	_ = bar.Finish()
-	linked, waiting := "to link", "to wait"
+	linked, waiting, redirected := "to link", "to wait", "to redirect"
 	if apply {
-		linked, waiting = "linked", "waiting"
+		linked, waiting, redirected = "linked", "waiting", "redirected"
 	}
 	p.printf("%d %s, %d %s for the first report of their problem, %d linked already, %d unlinked by people, %d unusable.",
 		counts[crash.ImportLinks], linked, counts[crash.ImportWaits], waiting, counts[crash.ImportKnown],
 		counts[crash.ImportRemoved], unusable)
-	if !apply && counts[crash.ImportLinks]+counts[crash.ImportWaits] > 0 {
+	if len(all.addresses) > 0 {
+		p.printf("%d old addresses %s, %d known already.", redirects, redirected, len(all.addresses)-redirects)
+	}
+	if !apply && counts[crash.ImportLinks]+counts[crash.ImportWaits]+redirects > 0 {
 		p.printf("Nothing was changed; --apply does it.")
 	}
 	if unusable > 0 {
