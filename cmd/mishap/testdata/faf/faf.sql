@@ -1,5 +1,5 @@
--- The tables of FAF 2.6 that hold its reports, stacks and bugs, with the columns that they have there, and invented
--- rows. {tracker} stands for the address of the tracker.
+-- The tables of FAF 2.6 that hold its reports, stacks and bugs, with the columns that they have there (of bugs, only
+-- some), and invented rows. {tracker} stands for the address of the tracker.
 create table reports (
 	id serial primary key, type varchar(64) not null, first_occurrence timestamp, last_occurrence timestamp,
 	count integer not null, errname varchar(256), component_id integer not null, problem_id integer,
