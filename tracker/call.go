@@ -153,12 +153,13 @@ func (c *Caller) signed(hc *http.Client, operation string, req *http.Request, se
 	req.Header.Set("Accept", "application/json")
 	a, err := c.exchange(hc, operation, req, sendBy)
 	if err != nil {
-		return a, c.record(req.Context(), callError(operation, err))
+		return a, c.Record(req.Context(), callError(operation, err))
 	}
 	return a, nil
 }
 
-func (c *Caller) record(ctx context.Context, e *CallError) *CallError {
+// Record records a failed call and returns it.
+func (c *Caller) Record(ctx context.Context, e *CallError) *CallError {
 	c.metrics.called(e.Operation, e.Outcome)
 	if c.creds != nil {
 		c.creds.failed(ctx, e)
@@ -172,7 +173,7 @@ func (c *Caller) Failed(ctx context.Context, operation string, a Answer) *CallEr
 	if c.creds != nil {
 		secrets = c.creds.secrets()
 	}
-	return c.record(ctx, c.failure(operation, a, secrets...))
+	return c.Record(ctx, c.failure(operation, a, secrets...))
 }
 
 // failure returns the error for an answer, without the secrets.
@@ -211,12 +212,12 @@ func (c *Caller) Confirm(ctx context.Context, operation string, a Answer, status
 
 // Unusable records and returns the error for an answer that is well-formed but makes no sense.
 func (c *Caller) Unusable(ctx context.Context, operation, words string) *CallError {
-	return c.record(ctx, &CallError{Operation: operation, Outcome: OutcomeUnknown, Text: words})
+	return c.Record(ctx, &CallError{Operation: operation, Outcome: OutcomeUnknown, Text: words})
 }
 
 // Malformed records and returns the error for an answer that does not say what was done.
 func (c *Caller) Malformed(ctx context.Context, operation string, a Answer, words string) *CallError {
-	return c.record(ctx, malformed(operation, a, words))
+	return c.Record(ctx, malformed(operation, a, words))
 }
 
 // Done records a successful call. The account is that of the token, or empty if the answer does not tell.

@@ -73,6 +73,21 @@ type Editor interface {
 	ChangeDescription(ctx context.Context, number int64, version, text string) error
 }
 
+// Forwarder is a [Tracker] that can mark a bug as forwarded to another tracker.
+type Forwarder interface {
+	Tracker
+	// Forward records the address of the upstream bug in a bug. It may be repeated.
+	Forward(ctx context.Context, number int64, address string) error
+}
+
+// Mailer sends mail for trackers that get bugs by mail.
+type Mailer interface {
+	// SendMail sends a mail once, and nothing of it after the deadline of ctx. Its error is [crash.Refused] if the
+	// relay will never accept it, [crash.Unavailable] if it has certainly not accepted it, with RetryAfter if it asks
+	// to send it later, and any other if it may have accepted it.
+	SendMail(ctx context.Context, from, to string, message []byte) error
+}
+
 // Config says which tracker to use, and with which time-outs.
 type Config struct {
 	URL         string            // OAuth endpoints and pages for people, "https://launchpad.net"
@@ -93,6 +108,8 @@ type Config struct {
 	// Transport wraps the transport of every request, unless it is nil. With it, tests cancel
 	// requests that the practice tracker never answers, so that Timeout can be long.
 	Transport func(http.RoundTripper) http.RoundTripper
+
+	Mail Mailer // for trackers that get bugs by mail; nil: there is no relay
 
 	Tracer *span.Tracer // records steps of filings; nil: none
 

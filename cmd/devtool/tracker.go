@@ -16,13 +16,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"mishap/crash"
+	"mishap/notify/mail"
 	"mishap/tracker"
 	"mishap/tracker/issuetest"
 	"mishap/tracker/kinds"
 )
 
 func trackerCommand() *cobra.Command {
-	var url, project, tokenFile, account, variant, serve string
+	var url, project, tokenFile, account, variant, relay, serve string
 	var names []string
 	for _, k := range kinds.All {
 		names = append(names, k.Name)
@@ -48,24 +49,33 @@ clients; the token is "secret-of-mishap", and projects exist as soon as they are
 			}
 			switch {
 			case serve != "":
-				stop, address, err := practise(cmd.Context(), kind, serve)
+				stop, s, err := practise(cmd.Context(), kind, serve)
 				if err != nil {
 					return err
 				}
-				_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s is at %s, its API at %s.\n", kind.Title, address, kind.API(address))
+				_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s is at %s, its API at %s.\n", kind.Title, s.URL, kind.API(s.URL))
+				if s.Relay != "" {
+					_, _ = fmt.Fprintf(cmd.OutOrStdout(), "It takes mail at %s.\n", s.Relay)
+				}
 				<-cmd.Context().Done()
 				stop()
 				return nil
 			case url == "" && (project != "" || tokenFile != ""):
 				return errors.New("--project and --token-file need --url")
 			case url == "":
-				stop, address, err := practise(cmd.Context(), kind, "127.0.0.1:0")
+				stop, s, err := practise(cmd.Context(), kind, "127.0.0.1:0")
 				if err != nil {
 					return err
 				}
 				defer stop()
-				cfg.URL, cfg.Target = address, "sandbox/trial"
-				cfg.Token = crash.AccessToken{Token: "practice", Secret: "secret-of-mishap"}
+				cfg.URL, cfg.Target, cfg.Mail = s.URL, "sandbox/trial", s.Mailer()
+				cfg.Token = crash.AccessToken{Token: "practice@example.org", Secret: "secret-of-mishap"}
+			case relay != "":
+				r, err := mail.ParseRelay(relay, "opportunistic")
+				if err != nil {
+					return fmt.Errorf("--relay: %w", err)
+				}
+				cfg.Mail, cfg.Token = r.Sender("localhost", 0), crash.AccessToken{Token: account, Secret: "unused"}
 			default:
 				secret, err := os.ReadFile(tokenFile)
 				if err != nil {
@@ -82,21 +92,28 @@ clients; the token is "secret-of-mishap", and projects exist as soon as they are
 	cmd.Flags().StringVar(&tokenFile, "token-file", "", "a `file` with the access token")
 	cmd.Flags().StringVar(&account, "account", "trial", "the `login` of the token, which Bugzilla 5.0 and 5.2 ask for")
 	cmd.Flags().StringVar(&variant, "variant", "", "the API's `variant`: header (Bugzilla 5.1 and 5.3) or redhat")
+	cmd.Flags().StringVar(&relay, "relay", "", "the `address` of a relay, such as smtp://localhost, for trackers that "+
+		"get mail; --account is the sender")
 	cmd.Flags().StringVar(&serve, "serve", "", "an `address` of this machine to serve a practice tracker at")
 	return cmd
 }
 
 // practise starts a practice tracker at an address of this machine, such as 127.0.0.1:8090.
-func practise(ctx context.Context, kind kinds.Kind, listen string) (stop func(), address string, err error) {
+func practise(ctx context.Context, kind kinds.Kind, listen string) (func(), *issuetest.Server, error) {
 	s := issuetest.NewServer(issuetest.Kinds[kind.Name](), nil)
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", listen)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
+	}
+	stop, err := s.ServeMail(ctx)
+	if err != nil {
+		_ = l.Close()
+		return nil, nil, err
 	}
 	s.URL = "http://" + l.Addr().String()
 	hs := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = hs.Serve(l) }() // returns after Close
-	return func() { _ = hs.Close() }, s.URL, nil
+	return func() { _ = hs.Close(); stop() }, s, nil
 }
 
 // tryTracker files a bug and does everything with it that mishap does with bugs.
@@ -115,16 +132,22 @@ func tryTracker(ctx context.Context, out io.Writer, kind kinds.Kind, cfg tracker
 	in.Description = "This bug is a test. Please close it.\n\n" + in.Marker + "\n"
 	began := time.Now()
 	number, err := t.Create(ctx, in, tracker.MaxSending)
-	if err != nil {
+	byMail := cfg.Mail != nil && outcome(err) == tracker.OutcomeUnknown
+	if err != nil && !byMail {
 		return fmt.Errorf("the bug was not created: %w", err)
 	}
-	say("Created bug %d: %s", number, t.BugURL(number))
-	for found := int64(0); found != number; {
-		if found, err = t.FindBug(ctx, in, began, nil); err != nil {
+	if !byMail {
+		say("Created bug %d: %s", number, t.BugURL(number))
+	}
+	for found := int64(0); found == 0 || found != number; {
+		if found, err = t.FindBug(ctx, in, began, nil); err != nil && (!byMail || outcome(err) != tracker.OutcomeUnknown) {
 			return fmt.Errorf("the bug could not be searched for: %w", err)
 		}
+		if byMail && number == 0 {
+			number = found
+		}
 		switch {
-		case found == number:
+		case found == number && found != 0:
 		case found != 0:
 			return fmt.Errorf("the search found bug %d instead of bug %d", found, number)
 		case time.Since(began) > kind.Settle:
@@ -135,17 +158,27 @@ func tryTracker(ctx context.Context, out io.Writer, kind kinds.Kind, cfg tracker
 			}
 		}
 	}
+	if byMail {
+		say("The mail became bug %d: %s", number, t.BugURL(number))
+	}
 	say("Found it again by its contents after %v.", time.Since(began).Round(time.Second))
 	const text = "This comment is a test, too."
 	if err := t.Comment(ctx, number, text); err != nil {
 		return fmt.Errorf("the comment was not added: %w", err)
 	}
-	has, err := t.HasComment(ctx, number, func(s string) bool { return strings.TrimSpace(s) == text })
-	if err != nil {
-		return fmt.Errorf("the comments could not be read: %w", err)
-	}
-	if !has {
-		return errors.New("the comment was added, but the comments do not have it")
+	for has := false; !has; {
+		has, err = t.HasComment(ctx, number, func(s string) bool { return strings.TrimSpace(s) == text })
+		switch {
+		case err != nil:
+			return fmt.Errorf("the comments could not be read: %w", err)
+		case has:
+		case !byMail || time.Since(began) > 2*kind.Settle:
+			return errors.New("the comment was added, but the comments do not have it")
+		default:
+			if err := crash.Sleep(ctx, 5*time.Second); err != nil {
+				return err
+			}
+		}
 	}
 	say("Added a comment, and found it again.")
 	changed, err := t.Changed(ctx, began.Add(-time.Minute))
@@ -161,4 +194,12 @@ func tryTracker(ctx context.Context, out io.Writer, kind kinds.Kind, cfg tracker
 		say("It is %q for %s, assigned to %q; closed: %v.", task.Status, task.Name, task.Assignee, task.Complete)
 	}
 	return nil
+}
+
+// outcome returns the outcome of a call, or "" if err is something else.
+func outcome(err error) tracker.Outcome {
+	if e, ok := errors.AsType[*tracker.CallError](err); ok {
+		return e.Outcome
+	}
+	return ""
 }

@@ -351,3 +351,11 @@ func (c *Client) Subscribe(ctx context.Context, number int64, account string) er
 	var changed any
 	return c.call.Put(ctx, "subscribe", c.link(bugPath(number), nil), body, &changed, http.StatusOK, tracker.MaxSending)
 }
+
+// Forward adds the address of an upstream bug to the list See Also, which takes addresses of known kinds of trackers
+// only. It may be repeated.
+func (c *Client) Forward(ctx context.Context, number int64, address string) error {
+	body := map[string]any{"see_also": map[string]any{"add": []string{address}}}
+	var changed any
+	return c.call.Put(ctx, "forward", c.link(bugPath(number), nil), body, &changed, http.StatusOK, tracker.MaxSending)
+}

@@ -671,3 +671,20 @@ func TestServerInFront(t *testing.T) {
 		}
 	}
 }
+
+// TestForward records the address of an upstream bug, which must be of a known kind of tracker.
+func TestForward(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, newStore(t), issuetest.BugzillaOptions{})
+	var c tracker.Forwarder = f.client()
+	number := f.create(c, intent)
+	const upstream = "https://code.example.org/tidewatch/tidewatch/issues/7"
+	if err := c.Forward(t.Context(), number, upstream); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := f.srv.Issues()[0].Extra["see_also"].([]string); !slices.Equal(got, []string{upstream}) {
+		t.Errorf("got the addresses %v", got)
+	}
+	err := c.Forward(t.Context(), number, "https://example.org/")
+	wantOutcome(t, err, tracker.OutcomeRefused, "is not a valid bug number")
+}

@@ -288,6 +288,11 @@ func (b bugzilla) update(c *call, i *Issue) reply {
 				"registered for a Bugzilla account.", account)
 		}
 	}
+	for _, address := range add("see_also") { // of kinds of trackers that it knows [Bugzilla/BugUrl]
+		if !strings.Contains(address, "/show_bug.cgi?id=") && !strings.Contains(address, "/issues/") {
+			return bugzillaError(112, "The URL '%s' is not a valid bug number or URL of a bug.", address)
+		}
+	}
 	state, resolution := i.State, i.Resolution
 	if c.fields["status"] != nil {
 		state, resolution = c.text("status"), c.text("resolution")
@@ -306,7 +311,9 @@ func (b bugzilla) update(c *call, i *Issue) reply {
 		return *failed
 	}
 	i.State, i.Resolution, i.Closed = state, resolution, closed
-	i.Extra["cc"] = append(slices.Clone(texts(i, "cc")), add("cc")...)
+	for _, name := range []string{"cc", "see_also"} {
+		i.Extra[name] = append(slices.Clone(texts(i, name)), add(name)...)
+	}
 	if comment, ok := c.fields["comment"].(map[string]any); ok {
 		body := comment["body"]
 		if body == nil {

@@ -94,11 +94,13 @@ type Request struct {
 
 // Server is a practice tracker. It is safe for concurrent use.
 type Server struct {
-	URL string // without a slash at the end
+	URL   string // without a slash at the end
+	Relay string // address of the relay for kinds that get mail, "smtp://127.0.0.1:2525"; empty: there is none
 
 	kind kind
 	mux  *http.ServeMux
 	http *httptest.Server
+	post *post // takes the mail; nil: the kind gets none
 	done chan struct{}
 	hung chan struct{}
 
@@ -118,6 +120,7 @@ type kind struct {
 	token  func(r *http.Request) string // the token of a request; empty: none
 	reply  func(f Fault) reply          // the answer to Busy, Limit, Expired, Forbidden and Refused
 	first  int64                        // number of the first issue
+	global bool                         // numbers are unique in the tracker
 }
 
 // New starts a practice tracker that ends with the test. The token of the account "mishap" is "secret-of-mishap".
@@ -126,10 +129,15 @@ func New(tb testing.TB, kind kind) *Server {
 	s := NewServer(kind, nil)
 	s.http = httptest.NewServer(s)
 	s.URL = s.http.URL
+	stop, err := s.ServeMail(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
 	tb.Cleanup(func() {
 		close(s.done)
 		s.http.CloseClientConnections()
 		s.http.Close()
+		stop()
 	})
 	return s
 }
@@ -159,7 +167,8 @@ func (s *Server) SetClock(now func() time.Time) { s.locked(func() { s.now = now 
 func (s *Server) AddToken(account, token string) { s.locked(func() { s.tokens[token] = account }) }
 
 // Fail lets the next requests of an operation fail, each with the next of these faults. The operations are "me",
-// "create", "read", "list", "comment" and "change".
+// "create", "read", "list", "comment" and "change"; for kinds that get mail also "hello" and "sender", which are
+// steps of SMTP.
 func (s *Server) Fail(operation string, faults ...Fault) {
 	s.locked(func() { s.faults[operation] = append(s.faults[operation], faults...) })
 }
@@ -331,6 +340,11 @@ type reply struct {
 
 // handle serves an operation. The route runs with the lock held.
 func (s *Server) handle(operation, pattern string, route func(c *call) reply) {
+	s.handleAny(pattern, func(*call) (string, func(*call) reply) { return operation, route })
+}
+
+// handleAny serves operations that choose tells apart.
+func (s *Server) handleAny(pattern string, choose func(c *call) (operation string, route func(c *call) reply)) {
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		c := &call{Request: r}
 		c.Body, _ = io.ReadAll(io.LimitReader(r.Body, 1<<20)) // a cut body is not JSON
@@ -338,13 +352,12 @@ func (s *Server) handle(operation, pattern string, route func(c *call) reply) {
 		if strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
 			_ = json.Unmarshal(c.Body, &c.fields) // else it has no fields
 		}
+		operation, route := choose(c)
 		var fault Fault
 		s.locked(func() {
 			c.Account = s.tokens[s.kind.token(r)]
 			s.requests = append(s.requests, Request{operation, r.Method, r.URL.Path, r.URL.Query(), r.Header.Clone(), c.Body})
-			if next := s.faults[operation]; len(next) > 0 {
-				fault, s.faults[operation] = next[0], next[1:]
-			}
+			fault = s.nextFault(operation)
 		})
 		var out reply
 		if fault == "" || fault.Done() {
@@ -352,6 +365,13 @@ func (s *Server) handle(operation, pattern string, route func(c *call) reply) {
 		}
 		s.answer(r.Context(), w, fault, out)
 	})
+}
+
+func (s *Server) nextFault(operation string) (fault Fault) {
+	if next := s.faults[operation]; len(next) > 0 {
+		fault, s.faults[operation] = next[0], next[1:]
+	}
+	return fault
 }
 
 const proxyPage = "<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>"
@@ -398,6 +418,7 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, fault Fault,
 // Kinds are the kinds of practice trackers by name.
 var Kinds = map[string]func() kind{
 	"bugzilla": func() kind { return Bugzilla(BugzillaOptions{Variant: "header"}) },
+	"debian":   Debian,
 	"forgejo":  Forgejo,
 	"github":   GitHub,
 	"gitlab":   GitLab,

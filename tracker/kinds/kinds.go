@@ -6,6 +6,7 @@ import (
 
 	"mishap/tracker"
 	"mishap/tracker/bugzilla"
+	"mishap/tracker/debian"
 	"mishap/tracker/forgejo"
 	"mishap/tracker/github"
 	"mishap/tracker/gitlab"
@@ -24,6 +25,7 @@ type Kind struct {
 // All lists all kinds.
 var All = []Kind{
 	{"bugzilla", "Bugzilla", below("/rest"), "Product/Component", usual, returns(bugzilla.New)},
+	{"debian", "Debian", below("/cgi-bin/soap.cgi"), "source package", time.Hour, returns(debian.New)},
 	{"forgejo", "Forgejo", below("/api/v1"), "owner/name", usual, returns(forgejo.New)},
 	{"github", "GitHub", gitHubAPI, "owner/name", github.Settle, returns(github.New)},
 	{"gitlab", "GitLab", below("/api/v4"), "group/project", usual, returns(gitlab.New)},

@@ -32,7 +32,8 @@ func TestOneBug(t *testing.T) {
 			srv := issuetest.New(t, issuetest.Kinds[k.Name]())
 			cfg := tracker.Config{
 				URL: srv.URL, APIURL: k.API(srv.URL), Target: "sandbox/trial", BaseURL: "https://mishap.example",
-				Token:   crash.AccessToken{Token: "practice", Secret: "secret-of-mishap"},
+				Token:   crash.AccessToken{Token: "practice@example.org", Secret: "secret-of-mishap"},
+				Mail:    srv.Mailer(),
 				Timeout: patience, Settle: 20 * time.Millisecond, Backoff: 10 * time.Millisecond, Pause: time.Millisecond,
 				Log: dbtest.Log(t),
 			}
