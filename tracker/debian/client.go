@@ -109,7 +109,7 @@ func refused(operation, why string) *tracker.CallError {
 	return &tracker.CallError{Operation: operation, Outcome: tracker.OutcomeRefused, Text: why}
 }
 
-// messageID returns the Message-ID of the mail of a bug, with brackets. It depends on nothing else, so that any
+// messageID returns the Message-ID of the mail with a marker, with brackets. It depends on nothing else, so that any
 // instance knows it at any time.
 func (c *Client) messageID(marker, from string) string {
 	_, host, _ := strings.Cut(from, "@")
@@ -388,7 +388,8 @@ func (c *Client) Forward(ctx context.Context, number int64, address string) erro
 
 var printable = regexp.MustCompile(`^[!-~]{1,500}$`)
 
-// mailAbout sends a mail about a bug that debbugs can change, and with a number of its own.
+// mailAbout sends a mail about a bug that debbugs can change. The same mail has the same Message-ID again, by which
+// others recognise a copy.
 func (c *Client) mailAbout(
 	ctx context.Context, operation string, number int64, to string, compose func(status) message,
 ) error {
@@ -409,7 +410,7 @@ func (c *Client) mailAbout(
 		return refused(operation, "The bug "+itoa(number)+" is archived, so that Debian takes no more mail about it.")
 	}
 	m := compose(b)
-	m.from = from
+	m.from, m.id = from, c.messageID(itoa(number)+"\n"+m.text, from)
 	return c.send(ctx, operation, to, m, tracker.MaxSending)
 }
 

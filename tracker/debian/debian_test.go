@@ -151,7 +151,12 @@ It did.
 	checktest.Equal(t, "subject of the comment", subject, "Re: "+in.Title)
 	checktest.Equal(t, "text of the comment", text, "It is back.\n")
 	checktest.Equal(t, "thread of the comment", comment.Get("In-Reply-To"), header.Get("Message-Id"))
-	checktest.Equal(t, "Message-ID of the comment", comment.Get("Message-Id"), "")
+	checktest.NoError(t, c.Comment(t.Context(), number, "It is back."))
+	again, _, _ := parse(t, srv.Requests("comment")[1].Body)
+	checktest.Equal(t, "Message-ID of the same comment", again.Get("Message-Id"), comment.Get("Message-Id"))
+	if comment.Get("Message-Id") == header.Get("Message-Id") {
+		t.Error("the comment has the Message-ID of the bug")
+	}
 
 	for range 2 {
 		checktest.NoError(t, c.Forward(t.Context(), number, "https://bugs.example.org/show_bug.cgi?id=7"))
@@ -363,7 +368,7 @@ func TestStates(t *testing.T) {
 		checktest.Equal(t, "duplicate of, merged with "+merged, read(t, c, number).DuplicateOf, want)
 	}
 	checktest.Equal(t, "address", c.BugURL(number), srv.URL+"/1000002")
-	resp, err := http.Get(c.BugURL(number)) //nolint:noctx,gosec // of this test
+	resp, err := http.Get(c.BugURL(number))
 	checktest.NoError(t, err)
 	checktest.NoError(t, resp.Body.Close())
 	checktest.Equal(t, "page", resp.StatusCode, http.StatusOK)
@@ -457,5 +462,33 @@ Cg==</subject><done xsi:type="xsd:base64Binary">!!</done><package>src:a</package
 	r := read(t, connect(t, &issuetest.Server{URL: srv.URL}), 7)
 	if r.Title != "ü" || r.Tasks[0].Complete || r.Tasks[0].Name != "a" || len(r.Fixes) != 0 {
 		t.Errorf("got %+v", r)
+	}
+}
+
+// TestSlow gives up waiting for an answer over SOAP.
+func TestSlow(t *testing.T) {
+	t.Parallel()
+	srv := issuetest.New(t, suite.Kind)
+	c := connect(t, srv)
+	number := create(t, c, issuetest.Intent)
+	for operation, call := range map[string]func(context.Context) error{
+		"me": func(ctx context.Context) error { _, err := c.Me(ctx); return err },
+		"list": func(ctx context.Context) error {
+			_, err := c.FindBug(ctx, issuetest.Intent, time.Now(), nil)
+			return err
+		},
+		"read": func(ctx context.Context) error { _, err := c.ReadState(ctx, number); return err },
+		"log": func(ctx context.Context) error {
+			_, err := c.HasComment(ctx, number, func(string) bool { return true })
+			return err
+		},
+	} {
+		srv.Fail(operation, issuetest.HangBefore)
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			<-srv.Hung()
+			cancel()
+		}()
+		wantOutcome(t, call(ctx), tracker.OutcomeUnknown, "stopped here before the answer came")
 	}
 }

@@ -15,7 +15,7 @@ import (
 // message is a mail with a plain text.
 type message struct {
 	from, to string
-	id       string // Message-ID with brackets; empty: the relay gives it one
+	id       string // Message-ID with brackets
 	thread   string // Message-ID of the mail that it answers; empty: none
 	subject  string // one line
 	text     string
@@ -37,9 +37,7 @@ func (m message) bytes() []byte {
 	header("To", (&mail.Address{Address: m.to}).String())
 	header("Subject", strings.ReplaceAll(mime.QEncoding.Encode("utf-8", m.subject), "?= =?", "?=\r\n =?"))
 	header("Date", m.date.Format(time.RFC1123Z))
-	if m.id != "" {
-		header("Message-ID", m.id)
-	}
+	header("Message-ID", m.id)
 	if plainID.MatchString(m.thread) {
 		header("In-Reply-To", m.thread)
 		header("References", m.thread)

@@ -34,8 +34,9 @@ func Debian() kind {
 				return reply{429, "<title>Too many requests</title>", map[string]string{"Retry-After": "60"}}
 			case Refused:
 				return soapFault("it was refused")
+			default:
+				return reply{403, "<title>Forbidden</title>", nil}
 			}
-			return reply{403, "<title>Forbidden</title>", nil}
 		},
 		first: 1000001, global: true,
 	}

@@ -146,8 +146,9 @@ func (s *postSession) Rcpt(to string, _ *smtp.RcptOptions) error {
 	case Busy, Limit, Expired, Forbidden:
 		s.record(nil)
 		return replies[s.fault]
+	default:
+		return nil
 	}
-	return nil
 }
 
 func (s *postSession) record(mail []byte) {
