@@ -69,7 +69,7 @@ clients; the token is "secret-of-mishap", and projects exist as soon as they are
 				}
 				defer stop()
 				cfg.URL, cfg.Target, cfg.Mail = s.URL, "sandbox/trial", s.Mailer()
-				cfg.Token = crash.AccessToken{Token: "practice@example.org", Secret: "secret-of-mishap"}
+				cfg.Token = crash.AccessToken{Token: "mishap@example.org", Secret: "secret-of-mishap"}
 			case relay != "":
 				r, err := mail.ParseRelay(relay, "opportunistic")
 				if err != nil {
@@ -159,7 +159,7 @@ func tryTracker(ctx context.Context, out io.Writer, kind kinds.Kind, cfg tracker
 		}
 	}
 	if byMail {
-		say("The mail became bug %d: %s", number, t.BugURL(number))
+		say("Created bug %d by mail: %s", number, t.BugURL(number))
 	}
 	say("Found it again by its contents after %v.", time.Since(began).Round(time.Second))
 	const text = "This comment is a test, too."
