@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -13,9 +14,40 @@ import (
 	"mishap/crash/dpkg"
 )
 
-// Bug is a bug in the external tracker, with what mishap knows about it.
+// BugPlace says where a bug is: in which tracker, and in which of its projects if they number their bugs.
+type BugPlace struct {
+	Tracker  string // name of the tracker in the configuration: "gnome"
+	Project  string // "GNOME/mutter"; empty: the tracker numbers all its bugs
+	Upstream bool   // bugs of upstream projects live there, besides those of the distribution
+}
+
+// FirstTracker is the name of the tracker that the keys tracker_… of the configuration describe.
+const FirstTracker = "launchpad"
+
+// placeShift is the first bit of the place in the number of a bug. Numbers of trackers are far below 2^40, and the
+// largest place, 8191, keeps numbers exact in JavaScript.
+const placeShift = 40
+
+// MaxPlace is the largest number of a place.
+const MaxPlace = 1<<(53-placeShift) - 1
+
+// NumberAt returns the number by which mishap knows a bug: its number in the tracker, and the place above it. In
+// place 0, the first tracker, both are the same.
+func NumberAt(place int, number int64) int64 { return int64(place)<<placeShift | number }
+
+// PlaceOf returns the place of a bug.
+func PlaceOf(number int64) int { return int(number >> placeShift) }
+
+// NumberInTracker returns the number that the tracker gave to a bug.
+func NumberInTracker(number int64) int64 { return number & (1<<placeShift - 1) }
+
+// BugText returns the number that the tracker gave to a bug, as a text.
+func BugText(number int64) string { return strconv.FormatInt(NumberInTracker(number), 10) }
+
+// Bug is a bug in an external tracker, with what mishap knows about it.
 type Bug struct {
-	Number int64
+	Number int64 // with the place; see NumberAt
+	Place  BugPlace
 	Title  string
 	URL    string // address of its page for people
 	How    LinkHow
@@ -29,6 +61,19 @@ type Bug struct {
 	// What mishap has written to the bug by itself. Only the list of a problem's bugs has them.
 	Updates []BugUpdate // comments, newest first
 	Section *BugSection // nil: not read
+}
+
+// Text returns what people call the bug: its number, after the name of the project or tracker if it is not in the
+// first tracker: "2101233", "mutter#12", "debian#1012345".
+func (b Bug) Text() string {
+	if b.Place.Tracker == "" || b.Place.Tracker == FirstTracker {
+		return BugText(b.Number)
+	}
+	name := b.Place.Tracker
+	if b.Place.Project != "" {
+		name = path.Base(b.Place.Project)
+	}
+	return name + "#" + BugText(b.Number)
 }
 
 // LinkHow says how a bug was linked to a bucket.
@@ -63,7 +108,10 @@ var FilingStates = []FilingState{FilingQueued, FilingSending, FilingUncertain, F
 type Intent struct {
 	Bucket      BucketID
 	Person      string // name of the account that pressed Create
-	Target      string // path below the API root: "/ubuntu/+source/tidewatch"
+	Tracker     string // name of the tracker in the configuration
+	Project     string // whose bugs have their own numbers; empty: the tracker numbers all its bugs
+	Target      string // what the bug is filed against, in the tracker's form: "/ubuntu/+source/tidewatch"
+	Upstream    bool   // it is for the upstream project, besides the distribution's bug
 	Title       string // one line, at most 200 characters
 	Description string // at most 50,000 characters; contains Marker
 	Tags        []string
@@ -491,11 +539,13 @@ const (
 	StepSearch FilingStep = "search" // search the tracker for it
 )
 
-// FilingTerms are the times after which the tracker can no longer be processing a request.
+// FilingTerms are the times after which a tracker can no longer be processing a request, and how many bugs it gets.
 type FilingTerms struct {
 	Sending time.Duration // from the claim until the request is fully written, at most
 	Answer  time.Duration // largest wait for an answer
 	Settle  time.Duration // from the last possible moment of sending until the tracker is searched
+
+	PerMinute, PerDay int // bugs that may be sent; 0: any number
 }
 
 // FilingClaim is a filing with the step that only the caller may now do.
@@ -504,6 +554,7 @@ type FilingClaim struct {
 	Step     FilingStep
 	Entry    int64     // the ledger entry that receives the outcome
 	SentFrom time.Time // earliest time at which a request may have been sent: where a search starts
+	SentLast time.Time // with StepSearch: when it was sent last
 	Senders  []string  // with StepSearch: the own accounts of people that have sent it
 }
 
@@ -517,6 +568,7 @@ type FilingResult struct {
 	Reason  string
 	Answer  TrackerAnswer
 	Pause   time.Duration // after sending: pause before the next filing in the queue is sent
+	Stop    time.Duration // after sending: time for which the tracker wants no further bug; 0: none
 
 	Own       OwnAccount // the person's own account that did the step; zero: the application's
 	Fallback  string     // why the application's account takes over, because the tracker rejected Own; empty: it does not
@@ -656,6 +708,7 @@ func (b Bucket) NoDraft() string {
 // BugTemplate is the text of bugs for a source package, a problem type, or both. The most specific
 // template applies: for a package and a type, then for a package, for a type, for all.
 type BugTemplate struct {
+	Tracker     string // name of the tracker; empty: all
 	Package     string // source package; empty: all
 	ProblemType string // empty: all
 	Body        string // empty: the shipped text

@@ -224,16 +224,17 @@ const (
 	// BugColumns are the columns that BugScan reads.
 	BugColumns = `
 		g.number, g.title, g.url, l.how, l.person, l.at, to_jsonb(st), to_jsonb(m),
-		coalesce(mg.title, ''), coalesce(mg.url, '')`
+		coalesce(mg.title, ''), coalesce(mg.url, ''), to_jsonb(pl)`
 	// BugJoins joins the tables that BugColumns needs.
 	BugJoins = `
 		join bugs as g on g.number = l.bug_number
 		left join bug_states as st on st.number = l.bug_number
 		left join bug_states as m on m.number = st.duplicate_of
-		left join bugs as mg on mg.number = st.duplicate_of`
-	// BugOrder sorts the bugs of a problem: open ones before closed ones, then the most recently
-	// linked first. Lists show only the first.
-	BugOrder = `coalesce(m.closed, st.closed, false), l.at desc, l.bug_number desc`
+		left join bugs as mg on mg.number = st.duplicate_of
+		left join bug_places as pl on pl.place = l.bug_number >> 40`
+	// BugOrder sorts the bugs of a problem: those of the distribution before those of upstream projects, open ones
+	// before closed ones, then the most recently linked first. Lists show only the first, and none of upstream's.
+	BugOrder = `coalesce(pl.upstream, false), coalesce(m.closed, st.closed, false), l.at desc, l.bug_number desc`
 )
 
 // BugScan scans BugColumns, even if all of them are null.
@@ -243,12 +244,14 @@ type BugScan struct {
 	at                      time.Time
 	state, master           *StoredState
 	masterTitle, masterURL  *string
+	place                   *crash.BugPlace
 }
 
 // Columns returns the scan targets for BugColumns.
 func (b *BugScan) Columns() []any {
 	return []any{
 		&b.number, &b.title, &b.url, &b.how, &b.person, OrZero(&b.at), &b.state, &b.master, &b.masterTitle, &b.masterURL,
+		&b.place,
 	}
 }
 
@@ -258,6 +261,9 @@ func (b *BugScan) Bug() crash.Bug {
 		return crash.Bug{}
 	}
 	out := crash.Bug{Number: *b.number, Title: *b.title, URL: *b.url, How: crash.LinkHow(*b.how), By: *b.person, At: b.at}
+	if b.place != nil {
+		out.Place = *b.place
+	}
 	out.State = b.state.State(out.Number, out.Title)
 	if b.master != nil {
 		master := b.master.State(b.master.Number, *b.masterTitle)
@@ -268,7 +274,7 @@ func (b *BugScan) Bug() crash.Bug {
 
 const sqlSettleByLink = `
 	update filings set state = 'filed', bug_number = @number, unit = null, problem = '', reason = '', updated = now()
-	where bucket_id in ` + Members + ` and state = 'queued'`
+	where bucket_id in ` + Members + ` and state = 'queued' and upstream = upstream_bug(@number)`
 
 // SettleByLink ends the queued filing of a problem that someone has linked to a bug, so that no
 // second bug is filed. It does not stop a filing that is being sent. It leaves a filing with an
@@ -279,16 +285,16 @@ func (s *Handle) SettleByLink(ctx context.Context, tx pgx.Tx, bucket crash.Bucke
 }
 
 const sqlBugTemplate = `
-	select package, problem_type, body, person, changed from bug_templates
-	where package in ('', @package) and problem_type in ('', @type)
-	order by package = '', problem_type = '' limit 1`
+	select tracker, package, problem_type, body, person, changed from bug_templates
+	where tracker in ('', @tracker) and package in ('', @package) and problem_type in ('', @type)
+	order by package = '', problem_type = '', tracker = '' limit 1`
 
-// BugTemplate returns the template for bugs of a source package and a problem type. It prefers a
-// template for both, then one for the package, one for the type, and the general one. The body is
-// empty if there is none.
-func (s *Store) BugTemplate(ctx context.Context, source, problemType string) (crash.BugTemplate, error) {
-	t, err := One(ctx, s.Pool, sqlBugTemplate, pgx.NamedArgs{"package": source, "type": problemType},
-		pgx.RowToStructByPos[crash.BugTemplate])
+// BugTemplate returns the template for bugs in a tracker of a source package and a problem type. It prefers a
+// template for both, then one for the package, one for the type, and the general one; of equal ones, that of the
+// tracker. The body is empty if there is none.
+func (s *Store) BugTemplate(ctx context.Context, tracker, source, problemType string) (crash.BugTemplate, error) {
+	args := pgx.NamedArgs{"tracker": tracker, "package": source, "type": problemType}
+	t, err := One(ctx, s.Pool, sqlBugTemplate, args, pgx.RowToStructByPos[crash.BugTemplate])
 	return t, WrapOr(err, nil, "template of bugs")
 }
 

@@ -385,6 +385,7 @@ const judgeChunk = 5000
 const sqlCountingBugs = `
 	select distinct on (h.head) h.head, ` + BugColumns + `
 	from bucket_bugs as l join buckets as h on h.id = l.bucket_id ` + BugJoins + `
+	where not coalesce(pl.upstream, false)
 	order by h.head, ` + BugOrder
 
 // IndexWithStates returns the index with the states of all problems. The states reflect the present

@@ -119,7 +119,8 @@ func asked(t *testing.T, s *db.Store) crash.Filing {
 
 func due(t *testing.T, s *db.Store) []int64 {
 	t.Helper()
-	return dbtest.Must(bugs.New(s).DueFilings(t.Context(), fileTerms, 10))(t)
+	terms := map[string]crash.FilingTerms{crash.FirstTracker: fileTerms}
+	return dbtest.Must(bugs.New(s).DueFilings(t.Context(), terms, 10))(t)
 }
 
 func stateOf(t *testing.T, s *db.Store, id int64) crash.FilingState {
@@ -137,13 +138,13 @@ func TestClaimsOfInstances(t *testing.T) {
 	if got := due(t, two); len(got) != 1 || got[0] != f.ID {
 		t.Errorf("got due %v, want %d", got, f.ID)
 	}
-	if c, err := bugs.New(one).ClaimFiling(t.Context(), f.ID, crash.OwnAccount{}); err != nil ||
+	if c, err := bugs.New(one).ClaimFiling(t.Context(), f.ID, crash.OwnAccount{}, crash.FilingTerms{}); err != nil ||
 		c.Step != crash.StepCreate ||
 		c.Attempts != 1 {
 		t.Fatalf("claim: got %+v, %v", c, err)
 	}
 	for name, s := range map[string]*db.Store{"the same": one, "another": two} {
-		if c, err := bugs.New(s).ClaimFiling(t.Context(), f.ID, crash.OwnAccount{}); err != nil ||
+		if c, err := bugs.New(s).ClaimFiling(t.Context(), f.ID, crash.OwnAccount{}, crash.FilingTerms{}); err != nil ||
 			c.Step != crash.StepNone {
 			t.Errorf("second claim by %s instance: got %s, %v, want none", name, c.Step, err)
 		}
@@ -157,7 +158,7 @@ func TestClaimsOfInstances(t *testing.T) {
 		return stateOf(t, two, f.ID) == crash.FilingUncertain
 	})
 	if _, err := bugs.New(one).ClaimFiling(t.Context(), f.ID,
-		crash.OwnAccount{}); crash.KindOf(err) != crash.Unavailable {
+		crash.OwnAccount{}, crash.FilingTerms{}); crash.KindOf(err) != crash.Unavailable {
 		t.Errorf("claim by a closed unit: got %v, want unavailable", err)
 	}
 }
@@ -169,7 +170,7 @@ func TestInstanceLosesConnection(t *testing.T) {
 	url := dbtest.URL(t)
 	one, two := dbtest.Open(t, url), dbtest.Open(t, url)
 	f := asked(t, two)
-	dbtest.Must(bugs.New(one).ClaimFiling(t.Context(), f.ID, crash.OwnAccount{}))(t)
+	dbtest.Must(bugs.New(one).ClaimFiling(t.Context(), f.ID, crash.OwnAccount{}, crash.FilingTerms{}))(t)
 	dbtest.Exec(t, url,
 		`select pg_terminate_backend(pid) from pg_stat_activity
 		where application_name = 'mishap instance' and datname = current_database()`)
@@ -178,12 +179,12 @@ func TestInstanceLosesConnection(t *testing.T) {
 		return stateOf(t, two, f.ID) == crash.FilingUncertain
 	})
 	dbtest.Exec(t, url, `update filings set not_before = now()`)
-	if c, err := bugs.New(one).ClaimFiling(t.Context(), f.ID, crash.OwnAccount{}); err != nil ||
+	if c, err := bugs.New(one).ClaimFiling(t.Context(), f.ID, crash.OwnAccount{}, crash.FilingTerms{}); err != nil ||
 		c.Step != crash.StepSearch {
 		t.Errorf("claim after the cut: got %+v, %v, want a search", c, err)
 	}
 	due(t, two)
-	if c, err := bugs.New(two).ClaimFiling(t.Context(), f.ID, crash.OwnAccount{}); err != nil ||
+	if c, err := bugs.New(two).ClaimFiling(t.Context(), f.ID, crash.OwnAccount{}, crash.FilingTerms{}); err != nil ||
 		c.Step != crash.StepNone {
 		t.Errorf("got %s, %v, want the instance alive under its new number", c.Step, err)
 	}

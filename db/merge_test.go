@@ -202,7 +202,7 @@ func ask(t *testing.T, s *db.Store, bucket crash.BucketID, seen crash.Filing) cr
 
 func claim(t *testing.T, s *db.Store, f crash.Filing) crash.FilingClaim {
 	t.Helper()
-	c, err := bugs.New(s).ClaimFiling(t.Context(), f.ID, crash.OwnAccount{})
+	c, err := bugs.New(s).ClaimFiling(t.Context(), f.ID, crash.OwnAccount{}, crash.FilingTerms{})
 	if err != nil {
 		t.Fatalf("claim: %v", err)
 	}
@@ -585,7 +585,8 @@ func TestLinkEndsAnOpenFiling(t *testing.T) {
 		t.Fatal(err)
 	}
 	dbtest.Must(bugs.New(s).LinkBug(t.Context(), id, crash.Bug{Number: 7, URL: "u", By: "bob"}))(t)
-	if claim, err := bugs.New(s).ClaimFiling(t.Context(), filing.ID, crash.OwnAccount{}); err != nil ||
+	claim, err := bugs.New(s).ClaimFiling(t.Context(), filing.ID, crash.OwnAccount{}, crash.FilingTerms{})
+	if err != nil ||
 		claim.Step != crash.StepNone {
 		t.Errorf("after linking: got the step %q, %v; want none", claim.Step, err)
 	}

@@ -404,7 +404,7 @@ func fillReleased(t *testing.T, url string) {
 		Tasks:       []crash.BugTask{{Target: "/ubuntu/+source/harbor", Name: "harbor (Ubuntu)", Status: "Fix Released"}}},
 		"https://bugs.example/8", time.Hour))
 	must(bugs.New(s).FailBugReading(ctx, 8, "the tracker is away", time.Hour))
-	must(bugs.New(s).SaveChanges(ctx, []int64{7}, today))
+	must(bugs.New(s).SaveChanges(ctx, 0, []int64{7}, today))
 	_, err = bugs.New(s).BeginComment(ctx, 7, crash.UpdateAgain, "1.0-1", p[2])
 	must(err)
 	must(bugs.New(s).SaveBugTemplate(ctx, crash.BugTemplate{Package: "harbor", Body: "{description}", By: "ada"}))

@@ -108,7 +108,9 @@ func TestRevisionOfPolls(t *testing.T) {
 		{"time", false, wait},
 		{"someone looks at it", false, func() error { return bugs.New(s).RefreshBugs(ctx, []int64{7}, time.Minute) }},
 		{"someone has it read", false, func() error { return bugs.New(s).ReadBugsNow(ctx, []int64{7}) }},
-		{"the tracker lists it as changed", false, func() error { return bugs.New(s).SaveChanges(ctx, []int64{7}, today) }},
+		{"the tracker lists it as changed", false, func() error {
+			return bugs.New(s).SaveChanges(ctx, 0, []int64{7}, today)
+		}},
 		{"the tracker is away", true, func() error { return bugs.New(s).FailBugReading(ctx, 7, "away", time.Minute) }},
 		{"it still is", false, func() error { return bugs.New(s).FailBugReading(ctx, 7, "away", time.Minute) }},
 		{"it is back", true, func() error { return bugs.New(s).SaveBugReading(ctx, reading, "", time.Minute) }},

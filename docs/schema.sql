@@ -113,6 +113,25 @@ CREATE FUNCTION system_digest(system text) RETURNS bytea
 $$;
 COMMENT ON FUNCTION system_digest(system text) IS 'Digest of a machine; see erasures.digest.';
 
+CREATE TABLE bug_places (
+    place smallint NOT NULL,
+    tracker text NOT NULL,
+    project text NOT NULL,
+    upstream boolean DEFAULT false NOT NULL,
+    changes_until timestamp with time zone,
+    CONSTRAINT bug_places_place_check CHECK (((place >= 0) AND (place <= 8191)))
+);
+COMMENT ON TABLE bug_places IS 'Where bugs are: projects whose bugs have their own numbers. Rows are never removed.';
+COMMENT ON COLUMN bug_places.place IS 'Number of the place: the bits of a bug number from 40 upwards.';
+COMMENT ON COLUMN bug_places.tracker IS 'Name of the tracker in the configuration.';
+COMMENT ON COLUMN bug_places.project IS 'Project with its own numbers; empty: the tracker numbers all bugs.';
+COMMENT ON COLUMN bug_places.upstream IS 'Whether bugs of upstream projects live there, as the configuration said last.';
+COMMENT ON COLUMN bug_places.changes_until IS 'Time up to which the tracker was asked for changed bugs. Null: never.';
+
+CREATE FUNCTION upstream_bug(number bigint) RETURNS boolean
+    LANGUAGE sql STABLE
+    RETURN COALESCE((SELECT bug_places.upstream FROM bug_places WHERE (bug_places.place = (upstream_bug.number >> 40))), false);
+
 CREATE TABLE account_grants (
     id bigint NOT NULL,
     user_id bigint NOT NULL,
@@ -515,6 +534,22 @@ COMMENT ON COLUMN bug_comments.outcome IS 'sending, sent, refused, or unknown. I
 COMMENT ON COLUMN bug_comments.words IS 'Message of the tracker or the network; empty: none.';
 COMMENT ON COLUMN bug_comments.kind IS 'again: a fixed bug was seen again; names: the functions of its crash got names; quiet: its problem is no longer reported.';
 
+CREATE TABLE bug_routes (
+    line integer NOT NULL,
+    package text NOT NULL,
+    type text NOT NULL,
+    release text NOT NULL,
+    tracker text NOT NULL,
+    target text NOT NULL
+);
+COMMENT ON TABLE bug_routes IS 'Where bugs go, in order: the first row that fits a problem decides. Without one, bugs go to the first tracker.';
+COMMENT ON COLUMN bug_routes.line IS 'Position.';
+COMMENT ON COLUMN bug_routes.package IS 'Name of a source package, in which * stands for any characters.';
+COMMENT ON COLUMN bug_routes.type IS 'Problem type, such as Crash; empty: any.';
+COMMENT ON COLUMN bug_routes.release IS 'Release of the newest report, in which * stands for any characters; empty: any.';
+COMMENT ON COLUMN bug_routes.tracker IS 'Name of the tracker in the configuration.';
+COMMENT ON COLUMN bug_routes.target IS 'Project or component in that tracker, which may contain {source}, {release} and {version}; empty: that of the configuration.';
+
 CREATE TABLE bug_sections (
     bug_number bigint NOT NULL,
     hashes text[] DEFAULT '{}'::text[] NOT NULL,
@@ -577,7 +612,8 @@ CREATE TABLE bug_templates (
     problem_type text NOT NULL,
     body text NOT NULL,
     person text NOT NULL,
-    changed timestamp with time zone NOT NULL
+    changed timestamp with time zone NOT NULL,
+    tracker text DEFAULT ''::text NOT NULL
 );
 COMMENT ON TABLE bug_templates IS 'Texts of bugs that administrators changed; the built-in text is in the program. No foreign keys: packages and types are patterns.';
 COMMENT ON COLUMN bug_templates.package IS 'Source package; empty: all.';
@@ -585,6 +621,7 @@ COMMENT ON COLUMN bug_templates.problem_type IS 'The field ProblemType; empty: a
 COMMENT ON COLUMN bug_templates.body IS 'The template.';
 COMMENT ON COLUMN bug_templates.person IS 'Account name of the person who changed it last.';
 COMMENT ON COLUMN bug_templates.changed IS 'When it was changed last.';
+COMMENT ON COLUMN bug_templates.tracker IS 'Name of the tracker whose bugs the template is for; empty: all.';
 
 CREATE TABLE bug_watch (
     single boolean DEFAULT true NOT NULL,
@@ -595,7 +632,7 @@ CREATE TABLE bug_watch (
 COMMENT ON TABLE bug_watch IS 'How bugs in the tracker are followed, in one row.';
 COMMENT ON COLUMN bug_watch.single IS 'Always true: limits the table to one row.';
 COMMENT ON COLUMN bug_watch.comment IS 'Not used any more; see update_rules.';
-COMMENT ON COLUMN bug_watch.changes_until IS 'Time up to which the tracker was asked for changed bugs. Null: never.';
+COMMENT ON COLUMN bug_watch.changes_until IS 'Not used any more; see bug_places.';
 
 CREATE TABLE bugs (
     number bigint NOT NULL,
@@ -1088,6 +1125,18 @@ ALTER TABLE filing_attempts ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE filing_queues (
+    tracker text NOT NULL,
+    ended timestamp with time zone NOT NULL,
+    rest interval NOT NULL,
+    resumes timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL
+);
+COMMENT ON TABLE filing_queues IS 'The pauses between bugs that are sent to each tracker. The lock is the row of filing_writer.';
+COMMENT ON COLUMN filing_queues.tracker IS 'Name of the tracker in the configuration.';
+COMMENT ON COLUMN filing_queues.ended IS 'When the last sending ended.';
+COMMENT ON COLUMN filing_queues.rest IS 'Pause after that for filings that were queued meanwhile.';
+COMMENT ON COLUMN filing_queues.resumes IS 'Nothing is sent before, because the tracker asked for it.';
+
 CREATE TABLE filing_writer (
     single boolean DEFAULT true NOT NULL,
     ended timestamp with time zone NOT NULL,
@@ -1098,8 +1147,8 @@ CREATE TABLE filing_writer (
 );
 COMMENT ON TABLE filing_writer IS 'The lock on sending bugs, in one row: all instances together send one at a time. It is held while the next filing is chosen, never during a call.';
 COMMENT ON COLUMN filing_writer.single IS 'Always true: limits the table to one row.';
-COMMENT ON COLUMN filing_writer.ended IS 'When the last sending ended.';
-COMMENT ON COLUMN filing_writer.rest IS 'Pause after that for filings that were queued meanwhile.';
+COMMENT ON COLUMN filing_writer.ended IS 'Not used any more; see filing_queues.';
+COMMENT ON COLUMN filing_writer.rest IS 'Not used any more; see filing_queues.';
 COMMENT ON COLUMN filing_writer.restored IS 'When the database was restored from a backup that was not compared with the tracker yet. No bug is filed meanwhile. Null: nothing is pending.';
 COMMENT ON COLUMN filing_writer.backup_taken IS 'When that backup was taken.';
 
@@ -1133,12 +1182,15 @@ CREATE TABLE filings (
     sent_user bigint DEFAULT 0 NOT NULL,
     sent_as text DEFAULT ''::text NOT NULL,
     fallback text DEFAULT ''::text NOT NULL,
+    tracker text DEFAULT 'launchpad'::text NOT NULL,
+    project text DEFAULT ''::text NOT NULL,
+    upstream boolean DEFAULT false NOT NULL,
     CONSTRAINT filings_check CHECK (((state = 'filed'::text) = (bug_number IS NOT NULL))),
     CONSTRAINT filings_check1 CHECK (((state <> 'filing'::text) OR ((unit IS NOT NULL) AND (claimed IS NOT NULL)))),
     CONSTRAINT filings_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'filing'::text, 'uncertain'::text, 'filed'::text, 'refused'::text, 'abandoned'::text]))),
     CONSTRAINT filings_subscription_check CHECK ((subscription = ANY (ARRAY[''::text, 'due'::text, 'done'::text, 'failed'::text])))
 );
-COMMENT ON TABLE filings IS 'One intent per bucket, stored before the tracker is called. docs/filing.md draws the states. All times come from the clock of this database.';
+COMMENT ON TABLE filings IS 'Intents, stored before the tracker is called: at most one per bucket, and one more for its upstream project. docs/filing.md draws the states. All times come from the clock of this database.';
 COMMENT ON COLUMN filings.id IS 'Serial number.';
 COMMENT ON COLUMN filings.bucket_id IS 'The bucket that the bug is for.';
 COMMENT ON COLUMN filings.state IS 'queued, filing (being sent), uncertain (outcome unknown), filed, refused, or abandoned.';
@@ -1168,6 +1220,9 @@ COMMENT ON COLUMN filings.own_user IS 'The person whose own account at the track
 COMMENT ON COLUMN filings.sent_user IS 'The person with whose own account the bug was sent last; 0: the application''s account, or never. No foreign key, as for own_user.';
 COMMENT ON COLUMN filings.sent_as IS 'Name at the tracker of the own account with which the bug was sent last; empty: the application''s account, or never.';
 COMMENT ON COLUMN filings.fallback IS 'Why the application''s account files the bug instead of the person''s own; empty: it does not.';
+COMMENT ON COLUMN filings.tracker IS 'Name of the tracker in the configuration.';
+COMMENT ON COLUMN filings.project IS 'Project with its own numbers that the bug is filed in; empty: the tracker numbers all bugs.';
+COMMENT ON COLUMN filings.upstream IS 'Whether the bug is for the upstream project, besides the distribution''s bug.';
 
 ALTER TABLE filings ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME filings_id_seq
@@ -2144,6 +2199,16 @@ COMMENT ON COLUMN symbol_workers.architectures IS 'Architectures whose cores it 
 COMMENT ON COLUMN symbol_workers.problem IS 'Why it cannot symbolise, as a sentence for people; empty: it can.';
 COMMENT ON COLUMN symbol_workers.seen IS 'When the instance said so last; it does every minute.';
 
+CREATE TABLE tracker_calls (
+    tracker text NOT NULL,
+    id text NOT NULL,
+    at timestamp with time zone NOT NULL
+);
+COMMENT ON TABLE tracker_calls IS 'Calls by which trackers told of changes. A repeated one is refused. Removed after a week.';
+COMMENT ON COLUMN tracker_calls.tracker IS 'Name of the tracker in the configuration.';
+COMMENT ON COLUMN tracker_calls.id IS 'The tracker''s id of the call.';
+COMMENT ON COLUMN tracker_calls.at IS 'When it arrived.';
+
 CREATE VIEW triage AS
  SELECT marks.id,
     marks.bucket_id,
@@ -2342,6 +2407,15 @@ ALTER TABLE ONLY buckets
 ALTER TABLE ONLY bug_comments
     ADD CONSTRAINT bug_comments_pkey PRIMARY KEY (bug_number, kind, version);
 
+ALTER TABLE ONLY bug_places
+    ADD CONSTRAINT bug_places_pkey PRIMARY KEY (place);
+
+ALTER TABLE ONLY bug_places
+    ADD CONSTRAINT bug_places_tracker_project_key UNIQUE (tracker, project);
+
+ALTER TABLE ONLY bug_routes
+    ADD CONSTRAINT bug_routes_pkey PRIMARY KEY (line);
+
 ALTER TABLE ONLY bug_sections
     ADD CONSTRAINT bug_sections_pkey PRIMARY KEY (bug_number);
 
@@ -2349,7 +2423,7 @@ ALTER TABLE ONLY bug_states
     ADD CONSTRAINT bug_states_pkey PRIMARY KEY (number);
 
 ALTER TABLE ONLY bug_templates
-    ADD CONSTRAINT bug_templates_pkey PRIMARY KEY (package, problem_type);
+    ADD CONSTRAINT bug_templates_pkey PRIMARY KEY (tracker, package, problem_type);
 
 ALTER TABLE ONLY bug_watch
     ADD CONSTRAINT bug_watch_pkey PRIMARY KEY (single);
@@ -2414,11 +2488,14 @@ ALTER TABLE ONLY expired_counts
 ALTER TABLE ONLY filing_attempts
     ADD CONSTRAINT filing_attempts_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY filing_queues
+    ADD CONSTRAINT filing_queues_pkey PRIMARY KEY (tracker);
+
 ALTER TABLE ONLY filing_writer
     ADD CONSTRAINT filing_writer_pkey PRIMARY KEY (single);
 
 ALTER TABLE ONLY filings
-    ADD CONSTRAINT filings_bucket_id_key UNIQUE (bucket_id);
+    ADD CONSTRAINT filings_bucket_upstream UNIQUE (bucket_id, upstream);
 
 ALTER TABLE ONLY filings
     ADD CONSTRAINT filings_pkey PRIMARY KEY (id);
@@ -2561,6 +2638,9 @@ ALTER TABLE ONLY symbol_jobs
 ALTER TABLE ONLY symbol_workers
     ADD CONSTRAINT symbol_workers_pkey PRIMARY KEY (instance);
 
+ALTER TABLE ONLY tracker_calls
+    ADD CONSTRAINT tracker_calls_pkey PRIMARY KEY (tracker, id);
+
 ALTER TABLE ONLY uncounted
     ADD CONSTRAINT uncounted_pkey PRIMARY KEY (id);
 
@@ -2674,13 +2754,15 @@ CREATE INDEX events_bucket ON events USING btree (bucket_id, id) WHERE (bucket_i
 
 CREATE INDEX filing_attempts_filing ON filing_attempts USING btree (filing_id, id);
 
+CREATE INDEX filing_attempts_sent ON filing_attempts USING btree (started) WHERE (action = 'create'::text);
+
 CREATE INDEX filings_ledger ON filings USING btree (created, id);
 
-CREATE INDEX filings_line ON filings USING btree (created, id) WHERE (state = 'queued'::text);
+CREATE INDEX filings_line ON filings USING btree (tracker, created, id) WHERE (state = 'queued'::text);
 
 CREATE INDEX filings_open ON filings USING btree (not_before) WHERE (state = ANY (ARRAY['queued'::text, 'filing'::text, 'uncertain'::text]));
 
-CREATE INDEX filings_sending ON filings USING btree (id) WHERE (state = 'filing'::text);
+CREATE INDEX filings_sending ON filings USING btree (tracker) WHERE (state = 'filing'::text);
 
 CREATE INDEX filings_subscriptions ON filings USING btree (id) WHERE (subscription = 'due'::text);
 
@@ -2765,6 +2847,8 @@ CREATE INDEX symbol_jobs_open ON symbol_jobs USING btree (store, created) WHERE 
 CREATE INDEX symbol_jobs_problem ON symbol_jobs USING btree (problem, version);
 
 CREATE INDEX symbol_jobs_state ON symbol_jobs USING btree (state, not_before);
+
+CREATE INDEX tracker_calls_at ON tracker_calls USING btree (at);
 
 CREATE INDEX unknown_builds_path ON unknown_builds USING btree (path);
 

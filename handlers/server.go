@@ -108,7 +108,7 @@ func New(d Deps) (*Server, error) {
 	}
 	s.lists, s.problems, s.decisions = problems.New(kit, panel, exporter, problems.Deps{
 		Store: d.Store, Problems: d.Problems, Decisions: d.Decisions, People: d.People, Bugs: d.Bugs, Symbols: d.Symbols,
-		Tracker: d.Tracker,
+		Filer: d.Filer,
 	})
 	s.handler, err = s.routes()
 	return s, err

@@ -236,23 +236,24 @@ func malformed(operation string, a Answer, words string) *CallError {
 // tracker_unreachable. The code is tracker_credentials if the token is invalid.
 func Explain(e *CallError) *crash.Error {
 	var out *crash.Error
+	by := cmp.Or(e.By, "The tracker")
 	switch e.Outcome {
 	case OutcomeCredentials:
-		out = errCredentials("The tracker no longer accepts mishap's access token (" + e.Text + ").")
+		out = errCredentials(by+" no longer accepts mishap's access token ("+e.Text+").", e.By)
 	case OutcomeNotSent:
-		out = crash.Errorf(crash.Unavailable, "tracker_unreachable", "The tracker cannot be reached (%s).", e.Text)
+		out = crash.Errorf(crash.Unavailable, "tracker_unreachable", "%s cannot be reached (%s).", by, e.Text)
 		out.RetryAfter = defaultRetryAfter
 	case OutcomeRefused:
-		if e.Status == http.StatusUnauthorized {
+		if e.Status == http.StatusUnauthorized && e.By == "" {
 			return crash.Errorf(crash.Refused, "tracker_refused", "The tracker refused: mishap lacks a permission (%s). "+
 				"An admin can reconnect at /admin/tracker with a level that may change data.", e.Text).Because(e)
 		}
-		out = crash.Errorf(crash.Refused, "tracker_refused", "The tracker refused: %s", e.Text)
+		out = crash.Errorf(crash.Refused, "tracker_refused", "%s refused: %s", by, e.Text)
 	case OutcomeBusy:
-		out = crash.Errorf(crash.Unavailable, "tracker_busy", "The tracker is busy (%s).", e.Text)
+		out = crash.Errorf(crash.Unavailable, "tracker_busy", "%s is busy (%s).", by, e.Text)
 		out.RetryAfter = max(e.RetryAfter, defaultRetryAfter)
 	default:
-		out = crash.Errorf(crash.Unavailable, "tracker_failed", "The tracker gave no usable answer (%s).", e.Text)
+		out = crash.Errorf(crash.Unavailable, "tracker_failed", "%s gave no usable answer (%s).", by, e.Text)
 		out.RetryAfter = defaultRetryAfter
 	}
 	return out.Because(e)
@@ -332,6 +333,7 @@ type CallError struct {
 	Code       string        // the tracker's own code for a refusal; empty: none
 	RequestID  string        // the tracker's id of the error
 	RetryAfter time.Duration // as the tracker asks; 0: not given
+	By         string        // title of the tracker; empty: the first one
 	Err        error
 }
 

@@ -20,15 +20,13 @@ import (
 	"mishap/crash/privacy"
 )
 
-// Limits of the tracker, in characters.
-const (
-	maxTitle       = 200
-	maxDescription = 50_000
-)
+// maxSectioned is the limit of the first tracker for descriptions, in characters. Only there do descriptions have
+// sections.
+const maxSectioned = 50_000
 
 var (
-	validSource = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]+$`) // names of source packages, Debian policy 5.6.1
-	validTag    = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]+$`) // rule of the tracker
+	validSource = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]+$`)        // names of source packages, Debian policy 5.6.1
+	anySource   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9+._-]*$`) // the same and those of RPM
 )
 
 // IsSource reports whether a text can be the name of a source package.
@@ -37,29 +35,112 @@ func IsSource(name string) bool { return validSource.MatchString(name) }
 type composer struct {
 	cfg   Config
 	store Store
+	sites *Sites
+}
+
+// Destination is where the bug of a problem goes.
+type Destination struct {
+	*Site
+	Target string // what the bug is filed against there, in the tracker's form
+}
+
+// Where says for people where the bug goes: "tidewatch in Ubuntu", "GNOME/mutter in GNOME".
+func (d Destination) Where() string {
+	if d.Kind.Name == crash.FirstTracker {
+		if _, source, ok := strings.Cut(d.Target, "/+source/"); ok {
+			return source + " in " + d.Config.Target
+		}
+		return d.Config.Target
+	}
+	return d.Target + " in " + d.Title
+}
+
+// Destination returns where the bug of a problem goes: by the first route that fits, else to the first tracker. For
+// upstream, only routes to upstream's trackers count, and there has to be one. It returns Unprocessable if the bug
+// cannot go there.
+func (c *composer) Destination(ctx context.Context, b crash.Bucket, upstream bool) (Destination, error) {
+	routes, err := c.store.RoutesFor(ctx, b.SourcePackage)
+	if err != nil {
+		return Destination{}, err
+	}
+	var names []string
+	for _, m := range c.sites.Members() {
+		if m.Upstream == upstream {
+			names = append(names, m.Name)
+		}
+	}
+	route, found := routes.First(b.SourcePackage, b.ProblemType, b.LastSeenRelease, names)
+	member, known := c.sites.First(upstream)
+	switch {
+	case found:
+		member, known = c.sites.Member(route.Tracker)
+	case upstream:
+		return Destination{}, crash.Errorf(crash.Unprocessable, "no_upstream", "No route says where bugs of the upstream "+
+			"project of %s go. An administrator can add one at /admin/routes.", cmp.Or(b.SourcePackage, "this problem"))
+	}
+	if !known {
+		return Destination{}, errNotConfigured("a tracker for this bug")
+	}
+	target := expand(cmp.Or(route.Target, member.Target), b)
+	if member.Kind.Name == crash.FirstTracker {
+		return c.firstTracker(ctx, member, target, b)
+	}
+	if !member.Kind.Targets.MatchString(target) {
+		return Destination{}, crash.Errorf(crash.Unprocessable, "bad_target", "The bug would go to “%s” in %s, which is "+
+			"not of the form %s. An administrator can correct it at /admin/routes.", Clean(target, 200), member.Title,
+			member.Kind.Form)
+	}
+	project := ""
+	if member.PerProject() {
+		project = target
+	}
+	site, err := c.sites.At(ctx, member.Name, project)
+	return Destination{site, target}, err
+}
+
+// firstTracker returns the destination of a source package of a distribution in Launchpad, or of the distribution as a
+// whole if there is no package.
+func (c *composer) firstTracker(
+	ctx context.Context, m Member, distribution string, b crash.Bucket,
+) (Destination, error) {
+	site, err := c.sites.At(ctx, m.Name, "")
+	target := "/" + Escape(distribution)
+	if b.SourcePackage != "" {
+		target += "/+source/" + Escape(b.SourcePackage)
+	}
+	return Destination{site, target}, err
 }
 
 // compose returns the bug that one click files for a bucket. From the report it uses only the
 // redacted location of the fault. It returns Unprocessable if no bug can be filed.
 func (c *composer) compose(ctx context.Context, b crash.Bucket, opts Options) (crash.Intent, error) {
-	target, err := c.target(b, opts)
+	to, err := c.target(ctx, b, opts)
 	if err != nil {
 		return crash.Intent{}, err
 	}
-	w, err := c.writer(ctx, b)
+	w, err := c.writer(ctx, b, to.Site)
 	if err != nil {
 		return crash.Intent{}, err
 	}
-	in := crash.Intent{
-		Bucket: b.ID, Person: opts.Person, Target: target, Tags: c.releaseTags(w.versions, w.redact), Marker: w.marker,
-		Subscribe: true, Own: opts.Own,
-	}
+	in := to.intent(b.ID, opts)
+	in.Tags, in.Marker, in.Subscribe = c.releaseTags(to, w.versions, w.redact), w.marker, true
 	in.Title, in.Description = w.bug()
 	in.Description = w.withSection(in.Description)
 	return in, nil
 }
 
-func (c *composer) writer(ctx context.Context, b crash.Bucket) (writer, error) {
+// intent returns an intent without its text.
+func (d Destination) intent(id crash.BucketID, opts Options) crash.Intent {
+	in := crash.Intent{
+		Bucket: id, Person: opts.Person, Tracker: d.Name, Project: d.Project, Target: d.Target, Upstream: opts.Upstream,
+	}
+	if d.Kind.Name == crash.FirstTracker { // people connect accounts of no other tracker
+		in.Own = opts.Own
+	}
+	return in
+}
+
+func (c *composer) writer(ctx context.Context, b crash.Bucket, site *Site) (writer, error) {
 	versions, err := c.store.BucketVersions(ctx, b.ID)
 	if err != nil {
 		return writer{}, err
@@ -72,16 +153,19 @@ func (c *composer) writer(ctx context.Context, b crash.Bucket) (writer, error) {
 	if err != nil && !errors.Is(err, crash.NotFound) {
 		return writer{}, err
 	}
-	template, err := c.store.BugTemplate(ctx, b.SourcePackage, b.ProblemType)
+	template, err := c.store.BugTemplate(ctx, site.Name, b.SourcePackage, b.ProblemType)
 	if err != nil {
 		return writer{}, err
 	}
 	whole := report.Fields
 	report.Fields = c.cfg.Privacy.ForBugs(whole)
 	w := writer{
-		bucket: b, report: report, versions: versions, architectures: architectures,
+		kind: site.Kind, bucket: b, report: report, versions: versions, architectures: architectures,
 		marker: c.Marker(b.ID), redact: privacy.NewRedactor(whole), whole: whole, // private fields name people and machines
 		template: cmp.Or(template.Body, DefaultTemplate),
+	}
+	if site.Editor == nil {
+		return w, nil
 	}
 	policies, err := c.store.UpdatePolicies(ctx)
 	if err != nil || !policies.For(b.SourcePackage).Section {
@@ -100,35 +184,48 @@ func (c *composer) writer(ctx context.Context, b crash.Bucket) (writer, error) {
 // bug.
 func (c *composer) Marker(id crash.BucketID) string { return c.cfg.BaseURL + id.Path() }
 
-// target returns the path of the source package that the bug is filed against, or of the
-// distribution if there is no package and the options permit it.
-func (c *composer) target(b crash.Bucket, opts Options) (string, error) {
+// target returns where the bug goes, with the source package in the options, or that of the bucket. The bug goes to
+// the distribution as a whole if there is no package and the options permit it.
+func (c *composer) target(ctx context.Context, b crash.Bucket, opts Options) (Destination, error) {
 	b.SourcePackage = cmp.Or(strings.TrimSpace(opts.Source), b.SourcePackage)
-	distribution := "/" + Escape(c.cfg.Target)
-	if b.SourcePackage == "" && opts.Distribution {
-		b.SourcePackage = c.cfg.Target
-		if reason := b.NoFiling(); reason != "" {
-			return "", crash.Errorf(crash.Unprocessable, "cannot_be_filed", "%s", reason)
-		}
-		return distribution, nil
+	whole := b.SourcePackage == "" && opts.Distribution
+	checked := b
+	if whole {
+		checked.SourcePackage = "any"
 	}
-	if reason := b.NoFiling(); reason != "" {
-		return "", crash.Errorf(crash.Unprocessable, "cannot_be_filed", "%s", reason)
+	if reason := checked.NoFiling(); reason != "" {
+		return Destination{}, crash.Errorf(crash.Unprocessable, "cannot_be_filed", "%s", reason)
 	}
-	if !validSource.MatchString(b.SourcePackage) {
-		return "", crash.Errorf(crash.Unprocessable, "bad_source_package",
+	to, err := c.Destination(ctx, b, opts.Upstream)
+	if err == nil && !whole && !to.isSource(b.SourcePackage) {
+		return to, crash.Errorf(crash.Unprocessable, "bad_source_package",
 			"%q cannot be the name of a source package.", Clean(b.SourcePackage, 100))
 	}
-	return distribution + "/+source/" + Escape(b.SourcePackage), nil
+	if err == nil && to.Review && opts.Draft == nil {
+		return to, crash.Errorf(crash.Unprocessable, "needs_review", "A person has to review each bug before it goes to "+
+			"%s. Press Review… instead.", to.Title)
+	}
+	return to, err
 }
 
-// releaseTags returns tags for the releases of the tracker's distribution in which the problem was seen,
+// isSource reports whether a name can be that of a source package whose bugs are in the tracker.
+func (d Destination) isSource(name string) bool {
+	if d.Kind.Name == crash.FirstTracker {
+		return validSource.MatchString(name)
+	}
+	return anySource.MatchString(name)
+}
+
+// releaseTags returns tags for the releases of Launchpad's distribution in which the problem was seen,
 // oldest first. The tag is the codename of a known release, or the name of another one if that is a valid
-// tag.
-func (c *composer) releaseTags(versions []crash.VersionCount, hide privacy.Redactor) []string {
+// tag. Bugs in other trackers get none, since projects there have their own words.
+func (c *composer) releaseTags(to Destination, versions []crash.VersionCount, hide privacy.Redactor) []string {
 	var tags []string
+	if to.Kind.Name != crash.FirstTracker {
+		return nil
+	}
 	for _, r := range ReleasesOf(versions).Ascending() {
-		if r == crash.OtherReleases || r.Distribution() != c.cfg.Target {
+		if r == crash.OtherReleases || r.Distribution() != to.Config.Target {
 			continue
 		}
 		name := Clean(string(r), 40)
@@ -136,7 +233,7 @@ func (c *composer) releaseTags(versions []crash.VersionCount, hide privacy.Redac
 			continue // a system named after a person or machine
 		}
 		tag := cmp.Or(r.Codename(), strings.ReplaceAll(strings.ToLower(name), " ", "-"))
-		if validTag.MatchString(tag) && !slices.Contains(tags, tag) {
+		if to.Kind.Tags.MatchString(tag) && !slices.Contains(tags, tag) {
 			tags = append(tags, tag)
 		}
 	}
@@ -144,6 +241,7 @@ func (c *composer) releaseTags(versions []crash.VersionCount, hide privacy.Redac
 }
 
 type writer struct {
+	kind          *Kind // of the tracker, which limits the text
 	bucket        crash.Bucket
 	report        crash.StoredReport // without private fields; zero: there is none any more
 	whole         crash.Fields       // of the report, with private ones, which no text may quote
@@ -156,7 +254,7 @@ type writer struct {
 }
 
 func (w writer) title() string {
-	title := Clean(w.redact.Text(w.bucket.Title), maxDescription)
+	title := Clean(w.redact.Text(w.bucket.Title), maxSectioned)
 	if title == "" {
 		title = "Problem in " + w.subject() + ": " + Clean(w.redact.Signature(w.bucket.Signature), 1000)
 	}
@@ -169,8 +267,8 @@ func (w writer) subject() string {
 }
 
 func (w writer) bug() (title, description string) {
-	title = crash.Shorten(w.title(), maxTitle)
-	return title, withMarker(w.description(title), w.marker)
+	title = crash.Shorten(w.title(), w.kind.MaxTitle)
+	return title, withMarker(w.description(title), w.marker, w.kind.MaxDescription)
 }
 
 // withSection adds the section to a composed description, which it shortens if necessary.
@@ -182,7 +280,8 @@ func (w writer) withSection(description string) string {
 		return out
 	}
 	text := w.section(0).Text
-	short := crash.Shorten(description, maxDescription-utf8.RuneCountInString(text)-utf8.RuneCountInString(w.marker)-6)
+	room := w.kind.MaxDescription - utf8.RuneCountInString(text) - utf8.RuneCountInString(w.marker) - 6
+	short := crash.Shorten(description, room)
 	return AppendSection(WithMarker(short, w.marker), text)
 }
 
@@ -789,7 +888,7 @@ var sectionRows = []int{20, 5, 0}
 func FitSection(compose func(rows int) Section, whole func(Section) string) (Section, string, bool) {
 	for _, rows := range sectionRows {
 		s := compose(rows)
-		if text := whole(s); utf8.RuneCountInString(strings.TrimRight(text, " \t\r\n")) <= maxDescription {
+		if text := whole(s); utf8.RuneCountInString(strings.TrimRight(text, " \t\r\n")) <= maxSectioned {
 			return s, text, true
 		}
 	}
@@ -828,9 +927,10 @@ func WithoutSections(description string) string {
 // Proposal is a bug that a person may edit before it is filed.
 type Proposal struct {
 	crash.Draft
-	Marker string             // the permanent address of the problem, which stays in the description
-	Report crash.StoredReport // the report that the text describes, with private fields; zero: none
-	Edited bool               // the text is a person's, from an earlier attempt
+	Destination Destination
+	Marker      string             // the permanent address of the problem, which stays in the description
+	Report      crash.StoredReport // the report that the text describes, with private fields; zero: none
+	Edited      bool               // the text is a person's, from an earlier attempt
 
 	Section string // what mishap will add to a public bug and update; empty: nothing
 
@@ -838,20 +938,25 @@ type Proposal struct {
 	redact      privacy.Redactor
 }
 
-// Propose returns the bug that one click would file for a bucket. If a person edited an earlier bug
-// that was not filed, it returns that text. It returns Unprocessable if no bug can be filed.
-func (f *Filer) Propose(ctx context.Context, b crash.Bucket) (Proposal, error) {
+// Propose returns the bug that one click would file for a bucket, in upstream's tracker or the distribution's. If a
+// person edited an earlier bug that was not filed, it returns that text. It returns Unprocessable if no bug can be
+// filed.
+func (f *Filer) Propose(ctx context.Context, b crash.Bucket, upstream bool) (Proposal, error) {
 	if reason := b.NoDraft(); reason != "" {
 		return Proposal{}, crash.Errorf(crash.Unprocessable, "cannot_be_filed", "%s", reason)
 	}
-	w, err := f.writer(ctx, b)
+	to, err := f.Destination(ctx, b, upstream)
 	if err != nil {
 		return Proposal{}, err
 	}
-	p := Proposal{Marker: w.marker, Report: w.report, redact: w.redact}
+	w, err := f.writer(ctx, b, to.Site)
+	if err != nil {
+		return Proposal{}, err
+	}
+	p := Proposal{Destination: to, Marker: w.marker, Report: w.report, redact: w.redact}
 	p.Report.Fields = w.whole
 	p.Draft = crash.Draft{
-		Tags: f.releaseTags(w.versions, w.redact), Package: b.SourcePackage,
+		Tags: f.releaseTags(to, w.versions, w.redact), Package: b.SourcePackage,
 		Information: crash.InformationPublic, Subscribe: true,
 	}
 	p.Title, p.Description = w.bug()
@@ -861,7 +966,7 @@ func (f *Filer) Propose(ctx context.Context, b crash.Bucket) (Proposal, error) {
 	}
 	earlier, err := f.earlierIntent(ctx, b)
 	if err == nil && earlier.Edited {
-		p.Draft, p.Edited = f.draftOf(earlier), true
+		p.Draft, p.Edited = f.draftOf(earlier, b), true
 	}
 	return p, err
 }
@@ -877,14 +982,17 @@ func (f *Filer) earlierIntent(ctx context.Context, b crash.Bucket) (crash.Intent
 	return filing.Intent, err
 }
 
-func (c *composer) draftOf(in crash.Intent) crash.Draft {
+func (c *composer) draftOf(in crash.Intent, b crash.Bucket) crash.Draft {
 	d := crash.Draft{
 		Title: in.Title, Description: WithoutSections(in.Description), Tags: in.Tags, Information: in.InformationType,
-		Subscribe: in.Subscribe,
+		Subscribe: in.Subscribe, Package: b.SourcePackage,
+	}
+	if in.Tracker != crash.FirstTracker {
+		return d
 	}
 	var found bool
-	if d.Package, found = strings.CutPrefix(in.Target, "/"+Escape(c.cfg.Target)+"/+source/"); !found {
-		d.Package, d.OnDistribution = "", true
+	if _, d.Package, found = strings.Cut(in.Target, "/+source/"); !found {
+		d.OnDistribution = true
 	}
 	return d
 }
@@ -905,24 +1013,23 @@ func (f *Filer) intent(ctx context.Context, b crash.Bucket, opts Options) (crash
 		return f.compose(ctx, b, opts)
 	}
 	d := *opts.Draft
-	problems := f.CheckDraft(b.ID, d)
-	for _, field := range slices.Sorted(maps.Keys(problems)) {
-		return crash.Intent{}, crash.Errorf(crash.Unprocessable, "bad_draft", "%s", problems[field])
-	}
 	chosen := b
 	if chosen.SourcePackage = d.Package; d.OnDistribution {
 		chosen.SourcePackage = ""
 	}
-	target, err := f.target(chosen, Options{Distribution: d.OnDistribution})
+	opts.Distribution, opts.Source = d.OnDistribution, ""
+	to, err := f.target(ctx, chosen, opts)
 	if err != nil {
 		return crash.Intent{}, err
 	}
-	marker := f.Marker(b.ID)
-	in := crash.Intent{
-		Bucket: b.ID, Person: opts.Person, Target: target, Title: d.Title, Tags: d.Tags, Marker: marker,
-		Description: WithMarker(d.Description, marker), Edited: true, InformationType: d.Information, Subscribe: d.Subscribe,
-		Own: opts.Own,
+	problems := f.CheckDraft(b.ID, d, to)
+	for _, field := range slices.Sorted(maps.Keys(problems)) {
+		return crash.Intent{}, crash.Errorf(crash.Unprocessable, "bad_draft", "%s", problems[field])
 	}
+	in := to.intent(b.ID, opts)
+	in.Marker = f.Marker(b.ID)
+	in.Title, in.Tags, in.Description = d.Title, d.Tags, WithMarker(d.Description, in.Marker)
+	in.Edited, in.InformationType, in.Subscribe = true, d.Information, d.Subscribe
 	err = f.addSection(ctx, b, &in)
 	return in, err
 }
@@ -936,7 +1043,11 @@ func (c *composer) addSection(ctx context.Context, b crash.Bucket, in *crash.Int
 	if in.InformationType.Private() {
 		return nil
 	}
-	w, err := c.writer(ctx, b)
+	site, err := c.sites.At(ctx, in.Tracker, in.Project)
+	if err != nil {
+		return err
+	}
+	w, err := c.writer(ctx, b, site)
 	if err != nil || w.section == nil {
 		return err
 	}
@@ -947,10 +1058,11 @@ func (c *composer) addSection(ctx context.Context, b crash.Bucket, in *crash.Int
 	return nil
 }
 
-// CheckDraft returns what is wrong with a draft, by field. It applies the tracker's rules: one line
-// of at most 200 characters for the title, at most 50,000 for the description with the problem's
-// address, and the syntax of tags and package names. Client.HasSource checks that a package exists.
-func (c *composer) CheckDraft(id crash.BucketID, d crash.Draft) crash.DraftProblems {
+// CheckDraft returns what is wrong with a draft, by field. It applies the rules of the tracker that it goes to: one
+// line for the title, the longest title and description with the problem's address, who can see bugs, and the syntax
+// of tags and package names. It does not check that a package exists.
+func (c *composer) CheckDraft(id crash.BucketID, d crash.Draft, to Destination) crash.DraftProblems {
+	maxTitle, maxDescription := to.Kind.MaxTitle, to.Kind.MaxDescription
 	problems := crash.DraftProblems{}
 	add := func(field crash.DraftField, format string, args ...any) {
 		if problems[field] == "" {
@@ -963,7 +1075,7 @@ func (c *composer) CheckDraft(id crash.BucketID, d crash.Draft) crash.DraftProbl
 	case strings.ContainsAny(d.Title, "\r\n"):
 		add(crash.DraftTitle, "The title must be one line.")
 	case n > maxTitle:
-		add(crash.DraftTitle, "The title has %d characters; the tracker takes at most %d.", n, maxTitle)
+		add(crash.DraftTitle, "The title has %d characters; %s takes at most %d.", n, to.Title, maxTitle)
 	case !storable(d.Title):
 		add(crash.DraftTitle, "The title contains invalid characters.")
 	}
@@ -973,35 +1085,44 @@ func (c *composer) CheckDraft(id crash.BucketID, d crash.Draft) crash.DraftProbl
 		add(crash.DraftDescription, "A bug needs a description.")
 	case n > maxDescription && whole != d.Description:
 		add(crash.DraftDescription,
-			"The description has %d characters with the problem's address; the tracker takes at most %d.", n, maxDescription)
+			"The description has %d characters with the problem's address; %s takes at most %d.", n, to.Title, maxDescription)
 	case n > maxDescription:
-		add(crash.DraftDescription, "The description has %d characters; the tracker takes at most %d.", n, maxDescription)
+		add(crash.DraftDescription, "The description has %d characters; %s takes at most %d.", n, to.Title, maxDescription)
 	case !storable(d.Description):
 		add(crash.DraftDescription, "The description contains invalid characters.")
 	}
-	if wrong := noTags(d.Tags); wrong != "" {
+	switch wrong := noTags(d.Tags, to.Kind.Tags); {
+	case wrong == "":
+	case to.Kind.Tags == nil:
+		add(crash.DraftTags, "Bugs in %s have no tags.", to.Title)
+	case to.Kind.Name == crash.FirstTracker:
 		add(crash.DraftTags, "%s: tags begin with a lower-case letter or a digit, and have two or more of these and "+
 			"of + . -", wrong)
+	default:
+		add(crash.DraftTags, "%s: tags have at most 100 characters and no commas.", wrong)
 	}
 	switch {
 	case d.OnDistribution:
 	case d.Package == "":
 		add(crash.DraftPackage, "Enter the source package, or choose the distribution.")
-	case !validSource.MatchString(d.Package):
+	case !to.isSource(d.Package):
 		add(crash.DraftPackage, "“%s” cannot be the name of a source package.", Clean(d.Package, 100))
 	}
 	if d.Information != crash.InformationPublic && d.Information != crash.InformationPrivate {
 		add(crash.DraftInformation, "Choose who will see the bug.")
+	}
+	if d.Information.Private() && to.Kind.Private == "" {
+		add(crash.DraftInformation, "Everyone sees bugs in %s. Tell the project in private instead.", to.Title)
 	}
 	return problems
 }
 
 // noTags returns a sentence that names the invalid tags: "“Foo”, “a_b” are no tags". It returns an
 // empty string if there are none.
-func noTags(tags []string) string {
+func noTags(tags []string, valid *regexp.Regexp) string {
 	var wrong []string
 	for _, tag := range tags {
-		if !validTag.MatchString(tag) {
+		if valid == nil || !valid.MatchString(tag) {
 			wrong = append(wrong, "“"+Clean(tag, 50)+"”")
 		}
 	}
@@ -1042,31 +1163,35 @@ func WithMarker(description, marker string) string {
 
 // withMarker is like WithMarker for composed texts, and shortens the description to the tracker's
 // limit.
-func withMarker(description, marker string) string {
-	out := crash.Shorten(description, maxDescription)
+func withMarker(description, marker string, limit int) string {
+	out := crash.Shorten(description, limit)
 	if strings.Contains(out, marker) {
 		return out
 	}
-	return WithMarker(crash.Shorten(description, maxDescription-utf8.RuneCountInString(marker)-3), marker)
+	return WithMarker(crash.Shorten(description, limit-utf8.RuneCountInString(marker)-3), marker)
 }
 
-// ByTemplate returns the bug of a bucket by another template, as a preview. It returns
+// ByTemplate returns the bug of a bucket by another template, as a preview, and where it would go. It returns
 // Unprocessable if CheckTemplate finds a problem.
-func (c *composer) ByTemplate(ctx context.Context, b crash.Bucket, template string) (crash.Draft, error) {
+func (c *composer) ByTemplate(ctx context.Context, b crash.Bucket, template string) (crash.Draft, string, error) {
 	if problems := CheckTemplate(template); len(problems) > 0 {
-		return crash.Draft{}, crash.Errorf(crash.Unprocessable, "bad_template", "%s", problems[0])
+		return crash.Draft{}, "", crash.Errorf(crash.Unprocessable, "bad_template", "%s", problems[0])
 	}
-	w, err := c.writer(ctx, b)
+	to, err := c.Destination(ctx, b, false)
 	if err != nil {
-		return crash.Draft{}, err
+		return crash.Draft{}, "", err
+	}
+	w, err := c.writer(ctx, b, to.Site)
+	if err != nil {
+		return crash.Draft{}, "", err
 	}
 	w.template = template
 	d := crash.Draft{
-		Tags: c.releaseTags(w.versions, w.redact), Package: b.SourcePackage, OnDistribution: b.SourcePackage == "",
+		Tags: c.releaseTags(to, w.versions, w.redact), Package: b.SourcePackage, OnDistribution: b.SourcePackage == "",
 		Information: crash.InformationPublic,
 	}
 	d.Title, d.Description = w.bug()
-	return d, nil
+	return d, to.Where(), nil
 }
 
 const maxFindings = 20

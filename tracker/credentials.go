@@ -67,7 +67,8 @@ func (c *Credentials) Current(ctx context.Context) (crash.AccessToken, error) {
 			return crash.AccessToken{}, err
 		}
 		if token = saved.AccessToken; token.IsZero() {
-			return token, errCredentials("mishap is not connected to the tracker.")
+			return token, errCredentials("mishap is not connected to "+cmp.Or(c.cfg.called(), "the tracker")+".",
+				c.cfg.called())
 		}
 	}
 	c.use(token)
@@ -83,10 +84,22 @@ func (c *Credentials) Connected(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// errCredentials returns an error that names the page on which an admin can fix it.
-func errCredentials(what string) *crash.Error {
-	e := crash.Errorf(crash.Unavailable, "tracker_credentials",
-		"%s An admin can connect it at /admin/tracker. Nothing is lost: the bug will be filed then.", what)
+// called returns the title of the tracker for messages, or an empty text for the first one.
+func (c Config) called() string {
+	if c.Name == "" || c.Name == crash.FirstTracker {
+		return ""
+	}
+	return c.Title
+}
+
+// errCredentials returns an error that says where an admin can fix it. The title is empty for the first tracker.
+func errCredentials(what, title string) *crash.Error {
+	remedy := "An admin can connect it at /admin/tracker."
+	if title != "" {
+		remedy = "An admin can set the token of " + title + " in the configuration."
+	}
+	e := crash.Errorf(crash.Unavailable, "tracker_credentials", "%s %s Nothing is lost: the bug will be filed then.",
+		what, remedy)
 	e.RetryAfter = defaultRetryAfter
 	return e
 }

@@ -1,11 +1,13 @@
 package tracker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -24,11 +26,10 @@ type Filer struct {
 	*composer
 	*owners
 
-	cfg     Config
-	store   Store
-	tracker Tracker
-	log     *slog.Logger
-	slots   chan struct{} // one value for each step in progress, at most maxCalls
+	cfg   Config // of the first tracker; all share its address of mishap, log and clock
+	store Store
+	log   *slog.Logger
+	slots chan struct{} // one value for each step in progress, at most maxCalls
 
 	ctx     context.Context // ends when calls in progress must be cancelled
 	giveUp  context.CancelFunc
@@ -41,11 +42,14 @@ type Filer struct {
 	subscribing bool // startSubscribing is in progress
 	running     sync.WaitGroup
 
-	probes struct { // the last check of refused credentials, so that a long queue does not repeat it
-		mu    sync.Mutex
-		last  time.Time
-		found error
-	}
+	probing sync.Mutex
+	probes  map[string]probe // by tracker
+}
+
+// probe is the last check of refused credentials, so that a long queue does not repeat it.
+type probe struct {
+	last  time.Time
+	found error
 }
 
 // Store stores filings and reads problems. Packages db and db/bugs describe its methods. All may return
@@ -56,7 +60,9 @@ type Store interface {
 	BucketVersions(ctx context.Context, id crash.BucketID) ([]crash.VersionCount, error)
 	BucketArchitectures(ctx context.Context, id crash.BucketID) (counts []crash.NameCount, proposed int64, err error)
 	RepresentativeReport(ctx context.Context, id crash.BucketID) (crash.StoredReport, error)
-	BugTemplate(ctx context.Context, source, problemType string) (crash.BugTemplate, error)
+	BugTemplate(ctx context.Context, tracker, source, problemType string) (crash.BugTemplate, error)
+	RoutesFor(ctx context.Context, source string) (crash.Routes, error)
+	Upstream(ctx context.Context, id crash.BucketID) (bug int64, f crash.Filing, err error)
 	UpdatePolicies(ctx context.Context) (crash.UpdatePolicies, error)
 	Judge(ctx context.Context, buckets ...*crash.Bucket) error
 
@@ -65,9 +71,9 @@ type Store interface {
 	Filing(ctx context.Context, id int64) (crash.Filing, error)
 	HastenFiling(ctx context.Context, id int64, person string) (crash.Filing, error)
 	GiveUpFiling(ctx context.Context, id int64, person, reason string) (crash.Filing, error)
-	NextFiling(ctx context.Context) (crash.NextFiling, error)
-	DueFilings(ctx context.Context, terms crash.FilingTerms, limit int) ([]int64, error)
-	ClaimFiling(ctx context.Context, id int64, own crash.OwnAccount) (crash.FilingClaim, error)
+	NextFiling(ctx context.Context, id int64) (crash.NextFiling, error)
+	DueFilings(ctx context.Context, terms map[string]crash.FilingTerms, limit int) ([]int64, error)
+	ClaimFiling(ctx context.Context, id int64, own crash.OwnAccount, terms crash.FilingTerms) (crash.FilingClaim, error)
 	FinishFiling(ctx context.Context, r crash.FilingResult, terms crash.FilingTerms) (crash.Filing, error)
 	PostponeFilings(ctx context.Context, id int64, problem, reason string, delay time.Duration) error
 	FallBack(ctx context.Context, filing int64, reason string) error
@@ -89,15 +95,17 @@ type Store interface {
 
 const maxCalls = 4
 
-// NewFiler returns a Filer. Background tasks call Work and StartDue; Close ends it.
-func NewFiler(cfg Config, store Store, t Tracker) *Filer {
+// NewFiler returns a Filer. People's own accounts are those of the tracker in cfg. Background tasks call Work and
+// StartDue; Close ends it.
+func NewFiler(cfg Config, store Store, sites *Sites) *Filer {
 	cfg = cfg.WithDefaults()
 	f := &Filer{
-		composer: &composer{cfg, store}, owners: &owners{cfg, t, store},
-		cfg: cfg, store: store, tracker: t, log: cfg.Log,
+		composer: &composer{cfg, store, sites}, owners: &owners{cfg, sites, store},
+		cfg: cfg, store: store, log: cfg.Log,
 		slots:   make(chan struct{}, maxCalls),
 		closing: make(chan struct{}),
 		steps:   map[int64]chan struct{}{},
+		probes:  map[string]probe{},
 	}
 	f.ctx, f.giveUp = context.WithCancel(context.Background()) //nolint:forbidigo // outlives requests; Close ends it
 	if cfg.Registerer != nil {
@@ -114,6 +122,7 @@ type Options struct {
 	Wait         time.Duration // how long to wait for the outcome
 	Own          int64         // id of the user whose own account files it; 0: the application's
 	Draft        *crash.Draft  // the bug as a person edited it and CheckDraft accepted it; nil: that of Propose
+	Upstream     bool          // file it in the upstream project's tracker, besides the distribution's bug
 }
 
 // Result is the state of a filing when CreateBug returns.
@@ -133,14 +142,14 @@ type Result struct {
 // cannot be reached or rejects our credentials (tracker_credentials). In that case it stores the
 // intent and files the bug as soon as possible.
 func (f *Filer) CreateBug(ctx context.Context, signature string, opts Options) (Result, error) {
-	bucket, err := f.store.Bucket(ctx, crash.BucketIDOf(signature))
+	bucket, err := f.bucket(ctx, crash.BucketIDOf(signature), opts.Upstream)
 	if err != nil {
 		return Result{}, err
 	}
 	if bucket.Bug.Number != 0 {
 		filing := bucket.Filing
 		filing.Bucket, filing.State, filing.Bug = bucket.ID, crash.FilingFiled, bucket.Bug.Number
-		return Result{Filing: filing, URL: f.tracker.BugURL(bucket.Bug.Number)}, nil
+		return Result{Filing: filing, URL: cmp.Or(f.sites.BugURL(ctx, bucket.Bug.Number), bucket.Bug.URL)}, nil
 	}
 	filing, isNew := bucket.Filing, false
 	if needsIntent(filing) {
@@ -156,9 +165,20 @@ func (f *Filer) CreateBug(ctx context.Context, signature string, opts Options) (
 		return Result{}, err
 	}
 	if filing.State == crash.FilingFiled {
-		return Result{Filing: filing, URL: f.tracker.BugURL(filing.Bug), New: isNew}, nil
+		return Result{Filing: filing, URL: f.sites.BugURL(ctx, filing.Bug), New: isNew}, nil
 	}
 	return Result{Filing: filing, New: isNew}, outcomeError(filing)
+}
+
+// bucket returns a problem, with the bug and the filing for its upstream project if that is asked for.
+func (f *Filer) bucket(ctx context.Context, id crash.BucketID, upstream bool) (crash.Bucket, error) {
+	b, err := f.store.Bucket(ctx, id)
+	if err != nil || !upstream {
+		return b, err
+	}
+	b.Bug = crash.Bug{}
+	b.Bug.Number, b.Filing, err = f.store.Upstream(ctx, b.ID)
+	return b, err
 }
 
 // needsIntent reports whether a click starts a filing: there is none, or a person may retry it.
@@ -275,7 +295,7 @@ func (f *Filer) working(id int64) bool {
 // when the step is done or ctx ends. In the second case the step continues, and its outcome is
 // still recorded.
 func (f *Filer) Work(ctx context.Context, filingID int64) error {
-	next, err := f.store.NextFiling(ctx)
+	next, err := f.store.NextFiling(ctx, filingID)
 	if err != nil {
 		return err
 	}
@@ -350,6 +370,7 @@ func (f *Filer) Retry(ctx context.Context, id int64, opts Options) (crash.Filing
 		if err != nil {
 			return filing, err
 		}
+		opts.Upstream = filing.Upstream
 		result, err := f.CreateBug(ctx, bucket.Signature, opts)
 		return result.Filing, err
 	case crash.FilingQueued, crash.FilingUncertain:
@@ -380,10 +401,14 @@ func (f *Filer) GiveUp(ctx context.Context, id int64, person, reason string) (cr
 	return f.store.GiveUpFiling(ctx, id, person, reason)
 }
 
-// BugURL returns the address of the page of a bug.
-func (f *Filer) BugURL(number int64) string { return f.tracker.BugURL(number) }
+// BugURL returns the address of the page of a bug, or an empty text if its tracker is not in the configuration.
+func (f *Filer) BugURL(ctx context.Context, number int64) string { return f.sites.BugURL(ctx, number) }
+
+// Sites returns the places where bugs are filed.
+func (f *Filer) Sites() *Sites { return f.sites }
 
 type sender struct {
+	site    *Site
 	tracker Tracker
 	own     crash.OwnAccount // a person's own account; zero: the application's account
 }
@@ -393,11 +418,15 @@ type sender struct {
 // takes over for good. An unknown outcome is searched for with the account that sent the bug, if it
 // still works.
 func (f *Filer) sender(ctx context.Context, id int64) (sender, error) {
-	application := sender{tracker: f.tracker}
 	filing, err := f.store.Filing(ctx, id)
 	if err != nil {
-		return application, err
+		return sender{}, err
 	}
+	site, err := f.sites.At(ctx, filing.Tracker, filing.Project)
+	if err != nil {
+		return sender{}, err
+	}
+	application := sender{site: site, tracker: site.Tracker}
 	user := filing.Own
 	if filing.State == crash.FilingUncertain {
 		user = filing.SentBy
@@ -405,7 +434,7 @@ func (f *Filer) sender(ctx context.Context, id int64) (sender, error) {
 	if user == 0 {
 		return application, nil
 	}
-	own, token, err := f.store.OwnToken(ctx, f.cfg.Key(), user)
+	own, token, err := f.store.OwnToken(ctx, site.Key(), user)
 	if err != nil {
 		return application, err
 	}
@@ -414,7 +443,7 @@ func (f *Filer) sender(ctx context.Context, id int64) (sender, error) {
 	case filing.State == crash.FilingUncertain && own.Account != filing.SentAs:
 		return application, nil
 	case why == "":
-		return sender{f.as(own, token), own}, nil
+		return sender{site, ownTracker(site, f.store, own, token), own}, nil
 	case filing.State == crash.FilingQueued:
 		return application, f.store.FallBack(ctx, id, why)
 	}
@@ -422,14 +451,15 @@ func (f *Filer) sender(ctx context.Context, id int64) (sender, error) {
 }
 
 type owners struct {
-	cfg         Config
-	application Tracker
-	store       Store
+	cfg      Config
+	trackers *Sites
+	store    Store
 }
 
-func (o *owners) as(own crash.OwnAccount, token crash.AccessToken) Tracker {
-	return o.application.As(&Credentials{
-		cfg: o.cfg, store: ownCredentials{o.application.Credentials().store, o.store, own}, log: o.cfg.Log,
+// ownTracker returns the tracker of a site with a person's own account.
+func ownTracker(site *Site, store Store, own crash.OwnAccount, token crash.AccessToken) Tracker {
+	return site.Tracker.As(&Credentials{
+		cfg: site.Config, store: ownCredentials{site.Creds.store, store, own}, log: site.Log,
 		configured: token, offered: true,
 	})
 }
@@ -485,7 +515,11 @@ func (o *owners) CheckOwnAccount(ctx context.Context, u crash.User) (string, err
 		return "", crash.Errorf(crash.Conflict, "not_connected",
 			"There is no usable access token for your own account. Connect it again.")
 	}
-	account, err := o.as(own, token).Me(ctx)
+	site, err := o.trackers.At(ctx, o.cfg.Name, "")
+	if err != nil {
+		return "", err
+	}
+	account, err := ownTracker(site, o.store, own, token).Me(ctx)
 	if e, ok := errors.AsType[*CallError](err); ok {
 		if e.rejectsAccount() {
 			return "", crash.Errorf(crash.Refused, "own_rejected",
@@ -522,22 +556,36 @@ const (
 	maxSearch  = 10 * time.Minute // the longest that one search may take, all its calls together
 )
 
-func (f *Filer) terms() crash.FilingTerms {
-	return crash.FilingTerms{Sending: MaxSending, Answer: f.cfg.Timeout, Settle: f.cfg.Settle}
+// terms returns the terms of all trackers.
+func (f *Filer) terms() map[string]crash.FilingTerms {
+	all := map[string]crash.FilingTerms{}
+	for _, m := range f.sites.Members() {
+		all[m.Name] = m.terms()
+	}
+	return all
+}
+
+func (c Config) terms() crash.FilingTerms {
+	return crash.FilingTerms{
+		Sending: MaxSending, Answer: c.Timeout, Settle: c.Settle, PerMinute: c.PerMinute, PerDay: c.PerDay,
+	}
 }
 
 func (f *Filer) step(ctx context.Context, id int64) error {
 	as, err := f.sender(ctx, id)
+	if crash.KindOf(err) == crash.Unavailable {
+		return f.park(ctx, id, err)
+	}
 	if err != nil {
 		return err
 	}
 	if as.own.User == 0 {
-		if err := f.ready(ctx); err != nil {
+		if err := f.ready(ctx, as.site); err != nil {
 			return f.park(ctx, id, err)
 		}
 	}
 	started := time.Now() // of the sending, on this machine's steady clock
-	claim, err := f.store.ClaimFiling(ctx, id, as.own)
+	claim, err := f.store.ClaimFiling(ctx, id, as.own, as.site.terms())
 	if err != nil {
 		return err
 	}
@@ -546,35 +594,43 @@ func (f *Filer) step(ctx context.Context, id int64) error {
 	case crash.StepCreate:
 		number, err := as.tracker.Create(ctx, claim.Intent, MaxSending-time.Since(started))
 		result = f.created(claim, as, number, err)
-		result.Pause = f.pauseAfter(as, time.Since(started), err)
+		result.Pause, result.Stop = as.pauseAfter(time.Since(started), err)
 	case crash.StepSearch:
 		result = f.searchFor(ctx, claim, as)
 	case crash.StepNone:
 		return nil
 	}
-	return f.finish(ctx, result)
+	return f.finish(ctx, result, as.site)
 }
 
 // maxPause is the longest pause between two bugs, as a multiple of the shortest.
 const maxPause = 20
 
-// pauseAfter returns how long the queue pauses after a bug was sent. The pause is as long as the
-// call took, so that the tracker has half of its time for others. It is much longer if the tracker
-// is unavailable, busy, or refuses our credentials. A refusal of a person's own account does not
-// delay the bugs of others.
-func (f *Filer) pauseAfter(as sender, took time.Duration, err error) time.Duration {
+// maxStop is the longest time for which a tracker gets no bug because it asked for that.
+const maxStop = 6 * time.Hour
+
+// pauseAfter returns how long the queue pauses after a bug was sent, and for how long nothing at all may be sent
+// because the tracker asked for it. The pause is as long as the call took, so that the tracker has half of its time for
+// others. It is much longer if the tracker is unavailable, busy, or refuses our credentials. A refusal of a person's
+// own account does not delay the bugs of others.
+func (as sender) pauseAfter(took time.Duration, err error) (pause, stop time.Duration) {
+	shortest := as.site.Pause
 	if e, ok := errors.AsType[*CallError](err); ok {
 		switch e.Outcome {
-		case OutcomeBusy, OutcomeCredentials:
+		case OutcomeBusy:
 			if as.own.User == 0 {
-				return maxPause * f.cfg.Pause
+				return maxPause * shortest, min(e.RetryAfter, maxStop)
+			}
+		case OutcomeCredentials:
+			if as.own.User == 0 {
+				return maxPause * shortest, 0
 			}
 		case OutcomeNotSent:
-			return maxPause * f.cfg.Pause
+			return maxPause * shortest, 0
 		case OutcomeDone, OutcomeRefused, OutcomeUnknown:
 		}
 	}
-	return min(max(took, f.cfg.Pause), maxPause*f.cfg.Pause)
+	return min(max(took, shortest), maxPause*shortest), 0
 }
 
 // searchFor searches for the bug of a claimed filing and returns the result. If the tracker rejects
@@ -582,8 +638,8 @@ func (f *Filer) pauseAfter(as sender, took time.Duration, err error) time.Durati
 func (f *Filer) searchFor(ctx context.Context, claim crash.FilingClaim, as sender) crash.FilingResult {
 	number, err := f.search(ctx, claim, as)
 	if e, ok := errors.AsType[*CallError](err); ok && as.own.User != 0 && e.rejectsAccount() {
-		as = sender{tracker: f.tracker}
-		if err = f.ready(ctx); err == nil {
+		as = sender{site: as.site, tracker: as.site.Tracker}
+		if err = f.ready(ctx, as.site); err == nil {
 			number, err = f.search(ctx, claim, as)
 		}
 	}
@@ -602,9 +658,9 @@ func (f *Filer) search(ctx context.Context, claim crash.FilingClaim, as sender) 
 	return as.tracker.FindBug(ctx, claim.Intent, claim.SentFrom, others, claim.Senders...)
 }
 
-// ready returns nil if filings can be worked on, else the *crash.Error to show: the database was
+// ready returns nil if filings for a site can be worked on, else the *crash.Error to show: the database was
 // restored, or there are no credentials. It first tests refused credentials with a harmless call.
-func (f *Filer) ready(ctx context.Context) error {
+func (f *Filer) ready(ctx context.Context, site *Site) error {
 	restored, err := f.store.Restored(ctx)
 	if err != nil {
 		return err
@@ -612,20 +668,21 @@ func (f *Filer) ready(ctx context.Context) error {
 	if !restored.At.IsZero() {
 		return restored.Problem()
 	}
-	if _, err := f.tracker.Credentials().Current(ctx); err != nil {
+	if _, err := site.Creds.Current(ctx); err != nil {
 		return err
 	}
-	if !f.tracker.Credentials().dead(ctx) {
+	if !site.Creds.dead(ctx) {
 		return nil
 	}
-	f.probes.mu.Lock()
-	defer f.probes.mu.Unlock()
-	if f.probes.found != nil && f.cfg.Now().Sub(f.probes.last) < parkTime/2 && f.tracker.Credentials().dead(ctx) {
-		return f.probes.found
+	f.probing.Lock()
+	defer f.probing.Unlock()
+	last := f.probes[site.Name]
+	if last.found != nil && f.cfg.Now().Sub(last.last) < parkTime/2 && site.Creds.dead(ctx) {
+		return last.found
 	}
-	_, f.probes.found = Check(ctx, f.tracker)
-	f.probes.last = f.cfg.Now()
-	return f.probes.found
+	_, err = site.Check(ctx)
+	f.probes[site.Name] = probe{f.cfg.Now(), err}
+	return err
 }
 
 // park postpones a filing, and all others that need the application's account, for a reason that
@@ -639,7 +696,7 @@ func (f *Filer) park(ctx context.Context, id int64, why error) error {
 }
 
 func (f *Filer) created(claim crash.FilingClaim, as sender, number int64, err error) crash.FilingResult {
-	result := crash.FilingResult{Claim: claim, State: crash.FilingFiled, Bug: f.bug(claim, number), Own: as.own}
+	result := crash.FilingResult{Claim: claim, State: crash.FilingFiled, Bug: as.bug(claim, number), Own: as.own}
 	if err == nil {
 		result.Answer = crash.TrackerAnswer{Outcome: string(OutcomeDone), Status: 201}
 		return result
@@ -652,6 +709,7 @@ func (f *Filer) created(claim crash.FilingClaim, as sender, number int64, err er
 		result.Answer = crash.TrackerAnswer{Outcome: string(OutcomeNotSent), Message: result.Reason}
 		return result
 	}
+	e.By = as.site.called()
 	result.Answer = ledgerAnswer(e)
 	result.Problem, result.Reason = problemOf(Explain(e))
 	if as.own.User != 0 && e.rejectsAccount() { // nothing was filed, so the application's account can
@@ -683,6 +741,7 @@ func (f *Filer) searched(claim crash.FilingClaim, as sender, number int64, err e
 		result.State, result.Delay = crash.FilingUncertain, f.backoff(claim)
 		result.Problem, result.Reason = problemOf(err)
 		if e, ok := errors.AsType[*CallError](err); ok {
+			e.By = as.site.called()
 			result.Answer = ledgerAnswer(e)
 			result.Problem, result.Reason = problemOf(Explain(e))
 		}
@@ -690,8 +749,19 @@ func (f *Filer) searched(claim crash.FilingClaim, as sender, number int64, err e
 			result.Answer = crash.TrackerAnswer{Outcome: string(OutcomeUnknown), Message: result.Reason}
 		}
 	case number != 0:
-		result.State, result.Bug = crash.FilingFiled, f.bug(claim, number)
+		result.State, result.Bug = crash.FilingFiled, as.bug(claim, number)
 		result.Answer = crash.TrackerAnswer{Outcome: "found", Status: 200}
+	case as.site.Kind.Late > 0 && f.cfg.Now().Before(claim.SentLast.Add(as.site.Kind.Late)):
+		result.State, result.Delay = crash.FilingUncertain, f.backoff(claim)
+		result.Problem = "tracker_pending"
+		result.Reason = as.site.Title + " does not show the bug yet. It was accepted, and gets its number later. " +
+			"mishap looks for it again and again."
+		result.Answer = crash.TrackerAnswer{Outcome: "not there", Status: 200}
+	case as.site.Kind.Late > 0 && claim.Created.Before(claim.SentLast.Add(as.site.Kind.Late)): // nobody has decided since
+		result.State, result.Problem, result.Unsettled = crash.FilingRefused, "unknown_outcome", true
+		result.Reason = as.site.Title + " accepted the bug more than " + strconv.Itoa(int(as.site.Kind.Late.Hours())) +
+			" hours ago, but does not show it. Look for it there and link it, or try again to send it once more."
+		result.Answer = crash.TrackerAnswer{Outcome: "not there", Status: 200}
 	case claim.InformationType.Private() && claim.SentAs != "" && as.own.User == 0:
 		// Only the account that sent the bug would see it. Its owner can connect it again, and a retry
 		// searches first.
@@ -717,12 +787,12 @@ func (f *Filer) searched(claim crash.FilingClaim, as sender, number int64, err e
 	return result
 }
 
-func (f *Filer) bug(claim crash.FilingClaim, number int64) crash.Bug {
+func (as sender) bug(claim crash.FilingClaim, number int64) crash.Bug {
 	title := claim.Title
 	if claim.InformationType.Private() {
 		title = ""
 	}
-	return crash.Bug{Number: number, Title: title, URL: f.tracker.BugURL(number), How: crash.Filed, By: claim.Person}
+	return crash.Bug{Number: number, Title: title, URL: as.tracker.BugURL(number), How: crash.Filed, By: claim.Person}
 }
 
 func ledgerAnswer(e *CallError) crash.TrackerAnswer {
@@ -739,12 +809,12 @@ func problemOf(err error) (code, reason string) {
 // finish records an outcome and retries if that fails. The number of a bug matters more than a
 // quick answer. If all attempts fail, the filing becomes uncertain later, and a search finds the
 // bug.
-func (f *Filer) finish(ctx context.Context, result crash.FilingResult) error {
+func (f *Filer) finish(ctx context.Context, result crash.FilingResult, site *Site) error {
 	ctx = context.WithoutCancel(ctx)
 	var err error
 	for pause := 50 * time.Millisecond; pause < 30*time.Second; pause *= 2 {
 		var filing crash.Filing
-		if filing, err = f.record(ctx, result); err == nil {
+		if filing, err = f.record(ctx, result, site); err == nil {
 			f.logOutcome(ctx, filing, result)
 			if filing.State == crash.FilingFiled && filing.Subscribe {
 				f.startSubscribing()
@@ -758,10 +828,10 @@ func (f *Filer) finish(ctx context.Context, result crash.FilingResult) error {
 	return err
 }
 
-func (f *Filer) record(ctx context.Context, result crash.FilingResult) (crash.Filing, error) {
+func (f *Filer) record(ctx context.Context, result crash.FilingResult, site *Site) (crash.Filing, error) {
 	ctx, cancel := context.WithTimeout(ctx, saveTimeout)
 	defer cancel()
-	return f.store.FinishFiling(ctx, result, f.terms())
+	return f.store.FinishFiling(ctx, result, site.terms())
 }
 
 // logOutcome logs the outcome of a step with the tracker's cleaned words, and nothing of the
@@ -824,16 +894,20 @@ func (f *Filer) subscribe(ctx context.Context) error {
 // subscribePerson subscribes a person with their own account if it works and sees the bug, else with
 // the application's account.
 func (f *Filer) subscribePerson(ctx context.Context, sub *crash.Subscription) error {
-	own, token, err := f.store.OwnToken(ctx, f.cfg.Key(), sub.User)
+	site, err := f.sites.Of(ctx, sub.Bug)
+	if err != nil {
+		return err
+	}
+	own, token, err := f.store.OwnToken(ctx, site.Key(), sub.User)
 	if err == nil && own.Unusable() == "" && own.Account == sub.Account && !sub.Private {
 		sub.As = own.Account
-		err = f.as(own, token).Subscribe(ctx, sub.Bug, sub.Account)
+		err = ownTracker(site, f.store, own, token).Subscribe(ctx, sub.Bug, sub.Account)
 		if e, ok := errors.AsType[*CallError](err); !ok || !e.rejectsAccount() {
 			return err
 		}
 		sub.As = ""
 	}
-	return f.tracker.Subscribe(ctx, sub.Bug, sub.Account)
+	return site.Tracker.Subscribe(ctx, sub.Bug, sub.Account)
 }
 
 // startSubscribing runs subscribe in the background, at most once at a time.

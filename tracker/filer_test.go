@@ -385,13 +385,14 @@ func TestPause(t *testing.T) {
 	}
 	wantStep := func(what string, f crash.Filing, want crash.FilingStep) {
 		t.Helper()
-		if c, err := bugs.New(h.db).ClaimFiling(ctx, f.ID, crash.OwnAccount{}); err != nil || c.Step != want {
+		c, err := bugs.New(h.db).ClaimFiling(ctx, f.ID, crash.OwnAccount{}, crash.FilingTerms{})
+		if err != nil || c.Step != want {
 			t.Errorf("%s: got step %q, %v, want %q", what, c.Step, err, want)
 		}
 	}
 	second := ask(2)
 	wantStep("while one is being sent", second, crash.StepNone)
-	if next, err := bugs.New(h.db).NextFiling(ctx); err != nil || next.Filing != 0 {
+	if next, err := bugs.New(h.db).NextFiling(ctx, second.ID); err != nil || next.Filing != 0 {
 		t.Errorf("while one is being sent: got %+v, %v, want no next filing", next, err)
 	}
 	result := crash.FilingResult{Claim: first, State: crash.FilingRefused, Problem: "p", Reason: "r", Pause: time.Hour}
@@ -399,7 +400,8 @@ func TestPause(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantStep("in the queue, within the pause", second, crash.StepNone)
-	if next, err := bugs.New(h.db).NextFiling(ctx); err != nil || next.Filing != second.ID || next.In < 59*time.Minute {
+	next, err := bugs.New(h.db).NextFiling(ctx, second.ID)
+	if err != nil || next.Filing != second.ID || next.In < 59*time.Minute {
 		t.Errorf("in the queue: got %+v, %v, want the second in an hour", next, err)
 	}
 	third := ask(3)
@@ -690,7 +692,7 @@ func TestTemplateChosen(t *testing.T) {
 	b := h.bucket(h.report(crashtest.Native()))
 	text := func() string {
 		t.Helper()
-		p, err := u.filer.Propose(t.Context(), b)
+		p, err := u.filer.Propose(t.Context(), b, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -777,7 +779,7 @@ func TestBugsWithoutPrivateFields(t *testing.T) {
 		want  bool
 	}{"built in": {nil, true}, "private": {table, false}} {
 		u := h.instance(func(c *tracker.Config) { c.Privacy = tt.table })
-		p, err := u.filer.Propose(t.Context(), h.bucket(signature))
+		p, err := u.filer.Propose(t.Context(), h.bucket(signature), false)
 		if err != nil {
 			t.Fatal(err)
 		}

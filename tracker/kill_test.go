@@ -20,6 +20,7 @@ import (
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
 	"mishap/tracker"
+	"mishap/tracker/kinds"
 	"mishap/tracker/launchpad"
 	"mishap/tracker/trackertest"
 )
@@ -59,13 +60,14 @@ func runChild(spec string) error {
 		return err
 	}
 	cfg := tracker.Config{
-		URL: c.URL, APIURL: c.APIURL, ConsumerKey: consumer, Target: "ubuntu", BaseURL: "https://mishap.example",
+		Kind: kinds.Launchpad,
+		URL:  c.URL, APIURL: c.APIURL, ConsumerKey: consumer, Target: "ubuntu", BaseURL: "https://mishap.example",
 		Token:   crash.AccessToken{Token: c.Token, Secret: crash.Secret(c.Secret)},
 		Timeout: 2 * time.Second, Settle: c.Settle, Backoff: 10 * time.Millisecond, Pause: time.Millisecond,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	}
 	filer := tracker.NewFiler(cfg, bugs.New(store),
-		launchpad.New(cfg, tracker.NewCredentials(cfg, bugs.New(store))))
+		tracker.OneSite(cfg, launchpad.New(cfg, tracker.NewCredentials(cfg, bugs.New(store)))))
 	var people sync.WaitGroup
 	for i := range c.Count {
 		people.Go(func() {
@@ -248,7 +250,7 @@ func TestLateAnswers(t *testing.T) {
 			t.Parallel()
 			h := newFixture(t)
 			claim := h.claimed(h.problem(1))
-			if _, err := bugs.New(h.db).DueFilings(t.Context(), overdue, 10); err != nil { // declares the instance dead
+			if _, err := bugs.New(h.db).DueFilings(t.Context(), termsOf(overdue), 10); err != nil { // it is declared dead
 				t.Fatal(err)
 			}
 			if f, err := bugs.New(h.db).Filing(t.Context(), claim.ID); err != nil || f.State != crash.FilingUncertain {
@@ -264,6 +266,11 @@ func TestLateAnswers(t *testing.T) {
 }
 
 // overdue are terms under which every claim has expired.
+// termsOf returns the terms of the only tracker.
+func termsOf(terms crash.FilingTerms) map[string]crash.FilingTerms {
+	return map[string]crash.FilingTerms{crash.FirstTracker: terms}
+}
+
 var overdue = crash.FilingTerms{Sending: -time.Hour, Answer: -time.Hour}
 
 // claimed stores an intent and claims it.
@@ -274,7 +281,7 @@ func (h *fixture) claimed(signature string) crash.FilingClaim {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	claim, err := bugs.New(h.db).ClaimFiling(h.t.Context(), f.ID, crash.OwnAccount{})
+	claim, err := bugs.New(h.db).ClaimFiling(h.t.Context(), f.ID, crash.OwnAccount{}, crash.FilingTerms{})
 	if err != nil || claim.Step != crash.StepCreate {
 		h.t.Fatalf("claim: got %+v, %v", claim, err)
 	}
@@ -299,7 +306,7 @@ func TestOldOutcomes(t *testing.T) {
 		return f
 	}
 	finish(first, crash.FilingResult{State: crash.FilingQueued})
-	second, err := bugs.New(h.db).ClaimFiling(ctx, first.ID, crash.OwnAccount{})
+	second, err := bugs.New(h.db).ClaimFiling(ctx, first.ID, crash.OwnAccount{}, crash.FilingTerms{})
 	if err != nil || second.Step != crash.StepCreate || second.Attempts != 2 || !second.SentFrom.Equal(first.SentFrom) {
 		t.Fatalf("second claim: got %+v, %v", second, err)
 	}
@@ -309,11 +316,11 @@ func TestOldOutcomes(t *testing.T) {
 		}
 	}
 	finish(second, crash.FilingResult{State: crash.FilingUncertain})
-	search, err := bugs.New(h.db).ClaimFiling(ctx, first.ID, crash.OwnAccount{})
+	search, err := bugs.New(h.db).ClaimFiling(ctx, first.ID, crash.OwnAccount{}, crash.FilingTerms{})
 	if err != nil || search.Step != crash.StepSearch {
 		t.Fatalf("search: got %+v, %v", search, err)
 	}
-	if again, err := bugs.New(h.db).ClaimFiling(ctx, first.ID, crash.OwnAccount{}); err != nil ||
+	if again, err := bugs.New(h.db).ClaimFiling(ctx, first.ID, crash.OwnAccount{}, crash.FilingTerms{}); err != nil ||
 		again.Step != crash.StepNone {
 		t.Errorf("a second search at once: got %s, %v, want none", again.Step, err)
 	}
@@ -349,7 +356,7 @@ func TestWhenToSearch(t *testing.T) {
 			t.Parallel()
 			h := newFixture(t)
 			claim := h.claimed(h.problem(1))
-			if _, err := bugs.New(h.db).DueFilings(t.Context(), tt.terms, 10); err != nil {
+			if _, err := bugs.New(h.db).DueFilings(t.Context(), termsOf(tt.terms), 10); err != nil {
 				t.Fatal(err)
 			}
 			f, err := bugs.New(h.db).Filing(t.Context(), claim.ID)
@@ -549,7 +556,7 @@ func (m *machine) claim(ctx context.Context, id crash.BucketID) {
 	if f.ID == 0 {
 		return
 	}
-	c, err := bugs.New(m.h.db).ClaimFiling(ctx, f.ID, crash.OwnAccount{})
+	c, err := bugs.New(m.h.db).ClaimFiling(ctx, f.ID, crash.OwnAccount{}, crash.FilingTerms{})
 	m.check(err)
 	switch c.Step {
 	case crash.StepNone:
@@ -573,7 +580,7 @@ func (m *machine) die() {
 	m.settled()
 	m.h.db.Close()
 	m.h.db = dbtest.Open(m.t, m.h.url)
-	_, err := bugs.New(m.h.db).DueFilings(m.t.Context(), instantly, 10)
+	_, err := bugs.New(m.h.db).DueFilings(m.t.Context(), termsOf(instantly), 10)
 	m.check(err)
 }
 

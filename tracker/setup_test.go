@@ -16,6 +16,7 @@ import (
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
 	"mishap/tracker"
+	"mishap/tracker/kinds"
 	"mishap/tracker/launchpad"
 	"mishap/tracker/trackertest"
 )
@@ -75,7 +76,8 @@ func inTurn[C any](t *testing.T, cases map[string]C, test func(*testing.T, *fixt
 func (h *fixture) practise(options ...trackertest.Options) {
 	h.lp = trackertest.New(h.t, options...)
 	h.cfg = tracker.Config{
-		URL: h.lp.URL, APIURL: h.lp.APIURL, ConsumerKey: consumer, Target: "ubuntu", BaseURL: "https://mishap.example",
+		Kind: kinds.Launchpad,
+		URL:  h.lp.URL, APIURL: h.lp.APIURL, ConsumerKey: consumer, Target: "ubuntu", BaseURL: "https://mishap.example",
 		Token: h.lp.Token(consumer), Timeout: timeout, Settle: 20 * time.Millisecond, Backoff: 10 * time.Millisecond,
 		Pause: time.Millisecond, Transport: h.lp.TimeOutHung, Log: dbtest.Log(h.t),
 	}
@@ -95,7 +97,7 @@ func (h *fixture) instance(change ...func(*tracker.Config)) *instance {
 	}
 	u.creds = tracker.NewCredentials(cfg, bugs.New(u.store))
 	u.lp = launchpad.New(cfg, u.creds)
-	u.filer = tracker.NewFiler(cfg, bugs.New(u.store), u.lp)
+	u.filer = tracker.NewFiler(cfg, bugs.New(u.store), tracker.OneSite(cfg, u.lp))
 	h.t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 		defer cancel()

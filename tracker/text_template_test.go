@@ -110,15 +110,15 @@ func FuzzTemplate(f *testing.F) {
 
 func TestWithMarker(t *testing.T) {
 	t.Parallel()
-	const marker = "https://x.example/problem/0"
+	const marker, limit = "https://x.example/problem/0", 50_000
 	for _, tt := range []struct{ name, text, want string }{
 		{"there already", "a " + marker + " b", "a " + marker + " b"},
 		{"added", "a\n\n \n", "a\n\n" + marker + "\n"},
-		{"too long, at the end", strings.Repeat("ż", maxDescription) + marker,
-			strings.Repeat("ż", maxDescription-len(marker)-4) + "…\n\n" + marker + "\n"},
+		{"too long, at the end", strings.Repeat("ż", limit) + marker,
+			strings.Repeat("ż", limit-len(marker)-4) + "…\n\n" + marker + "\n"},
 	} {
-		got := withMarker(tt.text, marker)
-		if got != tt.want || len([]rune(got)) > maxDescription {
+		got := withMarker(tt.text, marker, limit)
+		if got != tt.want || len([]rune(got)) > limit {
 			t.Errorf("%s: got %d characters …%q, want %d", tt.name, len([]rune(got)), got[max(0, len(got)-50):],
 				len([]rune(tt.want)))
 		}

@@ -90,6 +90,14 @@ type Mailer interface {
 
 // Config says which tracker to use, and with which time-outs.
 type Config struct {
+	Name      string // in the configuration and the database: "gnome"; empty: crash.FirstTracker
+	Title     string // for people; empty: Name
+	Kind      *Kind
+	Upstream  bool // bugs of upstream projects live there, besides those of the distribution
+	Review    bool // a person reviews each bug before it is sent
+	PerMinute int  // bugs that are filed at most; 0: any number
+	PerDay    int
+
 	URL         string            // OAuth endpoints and pages for people, "https://launchpad.net"
 	APIURL      string            // REST API root with its version, "https://api.launchpad.net/devel"
 	ConsumerKey string            // name of the application for the tracker; may hold blanks
@@ -101,7 +109,7 @@ type Config struct {
 	Group       string            // group of the tracker that private bugs are shown to; empty: none is known
 
 	Timeout time.Duration // for one answer; 0: 75 s, since Launchpad may work for 65 s
-	Settle  time.Duration // pause between an unknown outcome and the search for it; 0: 75 s
+	Settle  time.Duration // pause between an unknown outcome and the search for it; 0: the kind's, or 75 s
 	Backoff time.Duration // first pause after a filing could not be sent, doubled each time; 0: 5 s
 	Pause   time.Duration // shortest pause between two bugs of the queue; 0: 250 ms
 
@@ -141,7 +149,12 @@ func (c Config) WithDefaults() Config {
 	c.APIURL = strings.TrimRight(c.APIURL, "/")
 	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
 	c.Target = strings.Trim(c.Target, "/")
+	c.Name = cmp.Or(c.Name, crash.FirstTracker)
+	c.Title = cmp.Or(c.Title, c.Name)
 	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
+	if c.Kind != nil {
+		c.Settle = cmp.Or(c.Settle, c.Kind.Settle)
+	}
 	c.Settle = cmp.Or(c.Settle, defaultSettle)
 	c.Backoff = cmp.Or(c.Backoff, defaultBackoff)
 	c.Pause = cmp.Or(c.Pause, defaultPause)
@@ -154,6 +167,9 @@ func (c Config) WithDefaults() Config {
 	}
 	return c
 }
+
+// PerProject reports whether bugs are numbered in each project.
+func (c Config) PerProject() bool { return c.Kind != nil && c.Kind.PerProject }
 
 // Key identifies the tracker and the application in the database.
 func (c Config) Key() crash.TrackerKey {

@@ -99,7 +99,7 @@ clients; the token is "secret-of-mishap", and projects exist as soon as they are
 }
 
 // practise starts a practice tracker at an address of this machine, such as 127.0.0.1:8090.
-func practise(ctx context.Context, kind kinds.Kind, listen string) (func(), *issuetest.Server, error) {
+func practise(ctx context.Context, kind *tracker.Kind, listen string) (func(), *issuetest.Server, error) {
 	s := issuetest.NewServer(issuetest.Kinds[kind.Name](), nil)
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", listen)
 	if err != nil {
@@ -117,7 +117,7 @@ func practise(ctx context.Context, kind kinds.Kind, listen string) (func(), *iss
 }
 
 // tryTracker files a bug and does everything with it that mishap does with bugs.
-func tryTracker(ctx context.Context, out io.Writer, kind kinds.Kind, cfg tracker.Config) error {
+func tryTracker(ctx context.Context, out io.Writer, kind *tracker.Kind, cfg tracker.Config) error {
 	t := kind.New(cfg, tracker.NewCredentials(cfg, &issuetest.Memory{}))
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format+"\n", args...) }
 	account, err := tracker.Check(ctx, t)

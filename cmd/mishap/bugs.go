@@ -21,7 +21,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/faf"
 	"mishap/db/bugs"
-	"mishap/tracker/launchpad"
+	"mishap/tracker"
 )
 
 func (p *program) bugsCommand() *cobra.Command {
@@ -65,8 +65,9 @@ Rows that cannot be used are printed with the reason, the others are imported, a
 			if err != nil {
 				return "", err
 			}
-			client := launchpad.New(trackerConfig(s.config, newLog(p.err, slog.LevelWarn), nil), nil)
-			return "", p.importBugs(ctx, bugs.New(s.store), client, rows, apply)
+			store, settings := bugs.New(s.store), trackerConfig(s.config, newLog(p.err, slog.LevelWarn), nil)
+			sites := trackers(s.config, settings, tracker.NewCredentials(settings, store), store)
+			return "", p.importBugs(ctx, store, sites, rows, apply)
 		}),
 	}
 	cmd.Flags().BoolVar(&apply, "apply", false, "link the problems to their bugs")
@@ -107,15 +108,19 @@ type bugName struct {
 }
 
 // resolve returns the bug, or why there is no such bug for mishap.
-func (n bugName) resolve(client *launchpad.Client) (crash.Bug, error) {
+func (n bugName) resolve(ctx context.Context, sites *tracker.Sites) (crash.Bug, error) {
+	name := n.bug
 	if n.tracker != "" {
-		return crash.Bug{}, fmt.Errorf("bug %s is in the tracker %q, which mishap does not have", n.bug, n.tracker)
+		if _, ok := sites.Member(n.tracker); !ok {
+			return crash.Bug{}, fmt.Errorf("bug %s is in the tracker %q, which is not in the configuration", n.bug, n.tracker)
+		}
+		name = n.tracker + "#" + n.bug
 	}
-	number, err := client.BugNumber(n.bug)
+	number, err := sites.BugNumber(ctx, name)
 	if err != nil {
 		return crash.Bug{}, err
 	}
-	return crash.Bug{Number: number, URL: client.BugURL(number)}, nil
+	return crash.Bug{Number: number, URL: sites.BugURL(ctx, number)}, nil
 }
 
 // sqliteStart is how an SQLite database begins.
@@ -262,7 +267,7 @@ type imports struct {
 }
 
 // add adds what a row says, and returns why parts of the row cannot be used.
-func (m *imports) add(r bugRow, client *launchpad.Client) (unusable []error) {
+func (m *imports) add(ctx context.Context, r bugRow, sites *tracker.Sites) (unusable []error) {
 	if r.why != nil {
 		return []error{r.why}
 	}
@@ -276,7 +281,7 @@ func (m *imports) add(r bugRow, client *launchpad.Client) (unusable []error) {
 		}
 	}
 	for _, name := range r.bugs {
-		bug, err := name.resolve(client)
+		bug, err := name.resolve(ctx, sites)
 		if err != nil {
 			unusable = append(unusable, err)
 			continue
@@ -305,12 +310,12 @@ const (
 
 // importBugs links problems to bugs if apply is set, and prints what becomes of the rows.
 func (p *program) importBugs(
-	ctx context.Context, store *bugs.Store, client *launchpad.Client, rows []bugRow, apply bool,
+	ctx context.Context, store *bugs.Store, sites *tracker.Sites, rows []bugRow, apply bool,
 ) error {
 	var all imports
 	unusable := 0
 	for _, row := range rows {
-		for _, err := range all.add(row, client) {
+		for _, err := range all.add(ctx, row, sites) {
 			if unusable++; unusable > maxSaid {
 				continue
 			}

@@ -182,13 +182,14 @@ func (i *instance) buildWeb() error {
 	bugs := bugs.New(i.store)
 	i.problems = problems.New(i.store)
 	credentials := tracker.NewCredentials(settings, bugs)
-	if i.config.AllowBugFiling {
+	if i.config.AllowBugFiling && i.config.HasLaunchpad() {
 		i.connection = credentials.Status
 	}
 	client := launchpad.New(settings, credentials)
-	i.filer = tracker.NewFiler(settings, bugs, client)
-	i.bugReader = watch.NewBugReader(settings, bugs, client, watch.BugOptions{Silent: !i.config.AllowBugFiling})
-	if i.config.ReadArchive {
+	sites := trackers(i.config, settings, credentials, bugs)
+	i.filer = tracker.NewFiler(settings, bugs, sites)
+	i.bugReader = watch.NewBugReader(settings, bugs, sites, watch.BugOptions{Silent: !i.config.AllowBugFiling})
+	if i.config.ReadArchive && i.config.HasLaunchpad() {
 		i.archiveReader = watch.NewArchiveReader(settings, bugs, client, watch.ArchiveOptions{})
 	}
 	stored := events.New(i.store)

@@ -2,11 +2,13 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
 	"strings"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 	"mishap/db"
 	"mishap/db/bugs"
 	"mishap/tracker"
+	trackerkinds "mishap/tracker/kinds"
 	"mishap/tracker/launchpad"
 	"mishap/tracker/watch"
 )
@@ -25,7 +28,9 @@ import (
 // trackerConfig returns the tracker's part of the configuration. Without a registerer there are no
 // metrics.
 func trackerConfig(c config.Config, log *slog.Logger, metrics prometheus.Registerer) tracker.Config {
-	return tracker.Config{
+	out := tracker.Config{
+		Kind:        trackerkinds.Launchpad,
+		Title:       c.TrackerName(),
 		URL:         c.TrackerURL,
 		APIURL:      c.TrackerAPIURL,
 		ConsumerKey: c.TrackerConsumerKey,
@@ -40,6 +45,41 @@ func trackerConfig(c config.Config, log *slog.Logger, metrics prometheus.Registe
 		Now:         time.Now,
 		Registerer:  metrics,
 	}
+	if relay, err := c.Relay(); err == nil && relay != nil { // the configuration has been checked
+		host := ""
+		if base, err := url.Parse(c.BaseURL); err == nil {
+			host = base.Hostname()
+		}
+		out.Mail = relay.Sender(host, 0)
+	}
+	return out
+}
+
+// trackers returns the trackers of the configuration. The settings and credentials are those of the first one, whose
+// address of mishap, log and so on the others share.
+func trackers(
+	c config.Config, first tracker.Config, creds *tracker.Credentials, store *bugs.Store,
+) *tracker.Sites {
+	var members []tracker.Member
+	if c.HasLaunchpad() {
+		members = append(members, tracker.Member{Config: first, Creds: creds})
+	}
+	for _, t := range c.Trackers {
+		settings := first
+		settings.Name, settings.Title, settings.Kind = t.Name, t.Name, trackerkinds.Named(t.Kind)
+		settings.URL, settings.APIURL = t.URL, cmp.Or(t.APIURL, settings.Kind.API(t.URL))
+		settings.ConsumerKey, settings.Target, settings.Variant, settings.Group = t.Name, t.Target, t.Variant, t.Group
+		settings.Upstream, settings.Review = t.Upstream, t.Review
+		settings.PerMinute, settings.PerDay = t.PerMinute, t.PerDay
+		settings.Token = crash.AccessToken{}
+		if t.Token != "" || settings.Kind.Mail {
+			settings.Token = crash.AccessToken{Token: cmp.Or(t.Account, t.Name), Secret: t.Token}
+		}
+		settings.Timeout = time.Duration(t.Timeout) * time.Second
+		settings.Settle = time.Duration(t.Settle) * time.Second
+		members = append(members, tracker.Member{Config: settings, Creds: tracker.NewCredentials(settings, store)})
+	}
+	return tracker.NewSites(store, members...)
 }
 
 func (p *program) setupOAuthTokenCommand() *cobra.Command {
@@ -232,7 +272,8 @@ func (p *program) reconcile(ctx context.Context, c config.Config, store *db.Stor
 			return err
 		}
 	}
-	client := launchpad.New(settings, tracker.NewCredentials(settings, ledger))
+	creds := tracker.NewCredentials(settings, ledger)
+	client := launchpad.New(settings, creds)
 	strays, err := client.StrayBugs(ctx, ledger.KnownBugs, people)
 	if err != nil {
 		return err
@@ -241,7 +282,8 @@ func (p *program) reconcile(ctx context.Context, c config.Config, store *db.Stor
 	if err != nil || restored.At.IsZero() {
 		return err
 	}
-	reader := watch.NewBugReader(settings, bugs.New(store), client, watch.BugOptions{Silent: !c.AllowBugFiling})
+	reader := watch.NewBugReader(settings, ledger, trackers(c, settings, creds, ledger),
+		watch.BugOptions{Silent: !c.AllowBugFiling})
 	comments, err := reader.PendingComments(ctx)
 	if err != nil {
 		return err

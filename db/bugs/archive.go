@@ -405,7 +405,9 @@ var errBeingFiled = crash.Errorf(crash.Conflict, "being_filed", "A bug for this 
 func (s *Store) ReconcileBug(ctx context.Context, bucket crash.BucketID, bug crash.Bug) error {
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
 		var f crash.Filing
-		err := scanFiling(tx.QueryRow(ctx, sqlFilingOfBucket, pgx.NamedArgs{"bucket": bucket[:]}), &f)
+		err := scanFiling(tx.QueryRow(ctx, sqlFilingOfBucket, pgx.NamedArgs{
+			"bucket": bucket[:], "upstream": false,
+		}), &f)
 		switch {
 		case errors.Is(err, pgx.ErrNoRows) || f.State == crash.FilingFiled:
 			err = s.AddBugLink(ctx, tx, bucket, bug)

@@ -1,6 +1,7 @@
 package bugs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,13 +15,15 @@ import (
 )
 
 // filingColumns are the columns that scanFiling reads.
-const filingColumns = `id, bucket_id, state, person, target, title, description, tags, marker,
+const filingColumns = `id, bucket_id, state, person, tracker, project, upstream, target, title, description, tags,
+	marker,
 	edited, information_type, subscribe, coalesce(bug_number, 0), problem, reason, attempts, created, updated, not_before,
 	own_user, sent_user, sent_as, fallback`
 
 func scanFiling(row pgx.Row, f *crash.Filing, more ...any) error {
 	return row.Scan(append([]any{
-		&f.ID, &f.Bucket, &f.State, &f.Person, &f.Target, &f.Title, &f.Description, &f.Tags, &f.Marker,
+		&f.ID, &f.Bucket, &f.State, &f.Person, &f.Tracker, &f.Project, &f.Upstream, &f.Target, &f.Title,
+		&f.Description, &f.Tags, &f.Marker,
 		&f.Edited, &f.InformationType, &f.Subscribe, &f.Bug,
 		&f.Problem, &f.Reason, &f.Attempts, &f.Created, &f.Updated, &f.NotBefore,
 		&f.Own, &f.SentBy, &f.SentAs, &f.Fallback,
@@ -44,17 +47,19 @@ const jobHead = 5 * time.Second
 
 const (
 	sqlInsertFiling = `
-		insert into filings (bucket_id, state, person, target, title, description, tags, marker, edited, information_type,
-			subscribe, own_user, created, updated, not_before)
-		values (@bucket, 'queued', @person, @target, @title, @description, @tags, @marker, @edited, @information,
-			@subscribe, @own, now(), now(), now())
-		on conflict (bucket_id) do nothing
+		insert into filings (bucket_id, state, person, tracker, project, upstream, target, title, description, tags, marker,
+			edited, information_type, subscribe, own_user, created, updated, not_before)
+		values (@bucket, 'queued', @person, @tracker, @project, @upstream, @target, @title, @description, @tags, @marker,
+			@edited, @information, @subscribe, @own, now(), now(), now())
+		on conflict (bucket_id, upstream) do nothing
 		returning ` + filingColumns
 	sqlSeenFiling     = `select ` + filingColumns + ` from filings where id = @seen for update`
-	sqlFilingOfBucket = `select ` + filingColumns + ` from filings where bucket_id = @bucket for update`
-	sqlRenewFiling    = `
+	sqlFilingOfBucket = `
+		select ` + filingColumns + ` from filings where bucket_id = @bucket and upstream = @upstream for update`
+	sqlRenewFiling = `
 		update filings set
-			state = 'queued', person = @person, target = @target, title = @title, description = @description, tags = @tags,
+			state = 'queued', person = @person, tracker = @tracker, project = @project, target = @target,
+			title = @title, description = @description, tags = @tags,
 			marker = @marker, edited = @edited, information_type = @information, subscribe = @subscribe,
 			own_user = @own, fallback = '',
 			problem = '', reason = '', created = now(), updated = now(), not_before = now()
@@ -63,8 +68,8 @@ const (
 )
 
 // RequestFiling stores an intent to file a bug, and queues the job that works on it. A bucket has
-// at most one filing. If there is one already, RequestFiling returns it with stored false. But if
-// that filing was refused or abandoned, or waits for a retry, RequestFiling renews it with the new
+// at most one filing, and one for its upstream project. If there is one already, RequestFiling returns it with
+// stored false. But if that filing was refused or abandoned, or waits for a retry, RequestFiling renews it with the new
 // intent and returns stored true. It does so only if the filing has not changed since the caller
 // read it as seen, so that concurrent clicks cause only one attempt. The filing seen may belong to
 // another bucket of the same problem.
@@ -72,8 +77,10 @@ func (s *Store) RequestFiling(
 	ctx context.Context, in crash.Intent, seen crash.Filing,
 ) (f crash.Filing, stored bool, err error) {
 	args := pgx.NamedArgs{
-		"bucket": in.Bucket[:], "person": in.Person, "target": in.Target, "title": in.Title, "description": in.Description,
-		"tags": listOf(in.Tags), "marker": in.Marker, "edited": in.Edited, "information": string(in.InformationType),
+		"bucket": in.Bucket[:], "person": in.Person, "tracker": cmp.Or(in.Tracker, crash.FirstTracker),
+		"project": in.Project, "upstream": in.Upstream, "target": in.Target, "title": in.Title,
+		"description": in.Description,
+		"tags":        listOf(in.Tags), "marker": in.Marker, "edited": in.Edited, "information": string(in.InformationType),
 		"subscribe": in.Subscribe, "own": in.Own, "seen": seen.ID,
 	}
 	err = s.InTx(ctx, func(tx pgx.Tx) error {
@@ -101,7 +108,7 @@ func (s *Store) RequestFiling(
 		}
 		return s.Audit(ctx, tx, db.AuditEvent{
 			Person: in.Person, Action: "bug.create", Subject: in.Bucket.String(),
-			After: map[string]any{"filing": f.ID, "target": in.Target, "own_account": in.Own != 0},
+			After: map[string]any{"filing": f.ID, "tracker": in.Tracker, "target": in.Target, "own_account": in.Own != 0},
 		})
 	})
 	return f, stored, db.Wrap(err, "request the filing of %s", in.Bucket)
@@ -161,14 +168,18 @@ const (
 		insert into filing_attempts (filing_id, action, unit, started, account)
 		values (@id, @action, @instance, now(), @account)
 		returning id, array(select distinct account from filing_attempts
-			where filing_id = @id and action = 'create' and account <> '' order by account)`
+			where filing_id = @id and action = 'create' and account <> '' order by account),
+			(select max(started) from filing_attempts where filing_id = @id and action = 'create')`
 )
 
 // ClaimFiling claims the next step of a filing for this instance, which does it with a person's own
 // account or, if own is zero, with that of the application. The step is StepNone if the filing is
-// not due, is to be sent with another account, another instance works on it, or other filings come
-// first. ClaimFiling returns NotFound for an unknown filing.
-func (s *Store) ClaimFiling(ctx context.Context, id int64, own crash.OwnAccount) (crash.FilingClaim, error) {
+// not due, is to be sent with another account, another instance works on it, other filings come
+// first, or the tracker has had as many bugs as terms allow. In the last case the filing is postponed.
+// ClaimFiling returns NotFound for an unknown filing.
+func (s *Store) ClaimFiling(
+	ctx context.Context, id int64, own crash.OwnAccount, terms crash.FilingTerms,
+) (crash.FilingClaim, error) {
 	ctx = db.Everything(ctx) // the caller knows the filing, and all filings wait for each other
 	instance, err := s.InstanceNumber(ctx)
 	if err != nil {
@@ -186,11 +197,11 @@ func (s *Store) ClaimFiling(ctx context.Context, id int64, own crash.OwnAccount)
 			claim.Step = crash.StepNone
 		}
 		if claim.Step == crash.StepCreate {
-			next, err := s.maySend(ctx, tx, id)
+			next, err := s.maySend(ctx, tx, id, terms)
 			if err != nil {
 				return err
 			}
-			if next.linked != 0 || next.cedes || !next.allowed {
+			if next.linked != 0 || next.cedes || !next.allowed || !next.limited.IsZero() {
 				claim.Step = crash.StepNone
 			}
 			if next.linked != 0 {
@@ -200,6 +211,9 @@ func (s *Store) ClaimFiling(ctx context.Context, id int64, own crash.OwnAccount)
 				return scanFiling(tx.QueryRow(ctx, sqlCedeFiling, pgx.NamedArgs{
 					"id": id, "reason": "This problem was merged with another one, for which a bug is being created already.",
 				}), &claim.Filing)
+			}
+			if next.allowed && !next.limited.IsZero() {
+				return s.limit(ctx, tx, &claim.Filing, next.limited, terms)
 			}
 		}
 		sql := sqlClaimCreate
@@ -216,7 +230,7 @@ func (s *Store) ClaimFiling(ctx context.Context, id int64, own crash.OwnAccount)
 		if err := scanFiling(tx.QueryRow(ctx, sql, args), &claim.Filing, db.OrZero(&claim.SentFrom)); err != nil {
 			return err
 		}
-		return tx.QueryRow(ctx, sqlInsertAttempt, args).Scan(&claim.Entry, &claim.Senders)
+		return tx.QueryRow(ctx, sqlInsertAttempt, args).Scan(&claim.Entry, &claim.Senders, db.OrZero(&claim.SentLast))
 	})
 	return claim, db.WrapOr(err, errUnknownFiling, "claim filing %d", id)
 }
@@ -233,50 +247,86 @@ func nextStep(state crash.FilingState) crash.FilingStep {
 	return crash.StepNone
 }
 
-// All instances together send one bug at a time, in the order of the requests. A filing that waits
-// for a retry or a search is not in this queue. The lock on filing_writer is released before the
-// tracker is called. While a filing has the state "filing", the others wait. All wait in a restored
-// database, until FinishRestore.
+// All instances together send one bug at a time to each tracker, in the order of the requests. A filing
+// that waits for a retry or a search is not in this queue. The lock on filing_writer is released before the
+// tracker is called. While a filing has the state "filing", the others of its tracker wait. All wait in a
+// restored database, until FinishRestore.
 const (
 	sqlLockWriter = `select from filing_writer for update`
 	sqlMaySend    = `
 		select
-			coalesce((select min(bug_number) from bucket_bugs where bucket_id = any(whole.ids)),
-				(select min(bug_number) from lost_bugs where bucket_id = any(whole.ids)), 0),
+			coalesce((select min(bug_number) from bucket_bugs
+					where bucket_id = any(whole.ids) and upstream_bug(bug_number) = f.upstream),
+				(select min(bug_number) from lost_bugs
+					where bucket_id = any(whole.ids) and upstream_bug(bug_number) = f.upstream), 0),
 			exists (
 				select from filings as o
-				where o.bucket_id = any(whole.ids) and o.id <> f.id
+				where o.bucket_id = any(whole.ids) and o.id <> f.id and o.upstream = f.upstream
 					and (o.state in ('filing', 'uncertain') or o.state = 'queued' and (o.created, o.id) < (f.created, f.id))),
-			w.restored is null and not exists (select from filings where state = 'filing')
+			w.restored is null and not exists (select from filings where state = 'filing' and tracker = f.tracker)
 			and not exists (
 				select from filings as o
-				where o.state = 'queued' and o.unit is null and o.not_before <= clock_timestamp()
+				where o.state = 'queued' and o.tracker = f.tracker and o.unit is null and o.not_before <= clock_timestamp()
 					and (o.created, o.id) < (f.created, f.id))
-			and (f.created > w.ended or clock_timestamp() >= w.ended + w.rest)
-		from filings as f, filing_writer as w, lateral (
-			select array_agg(id) || f.bucket_id as ids from buckets
-			where head = (select head from buckets where id = f.bucket_id)
-		) as whole
+			and (q.tracker is null or (f.created > q.ended or clock_timestamp() >= q.ended + q.rest)
+				and clock_timestamp() >= q.resumes),
+			greatest(
+				case when @perminute > 0 then ` + freeAgain + `interval '1 minute' > clock_timestamp()
+					order by a.started desc offset greatest(@perminute - 1, 0) limit 1) + interval '1 minute' end,
+				case when @perday > 0 then ` + freeAgain + `interval '1 day' > clock_timestamp()
+					order by a.started desc offset greatest(@perday - 1, 0) limit 1) + interval '1 day' end)
+		from filings as f cross join filing_writer as w left join filing_queues as q on q.tracker = f.tracker
+			cross join lateral (
+				select array_agg(id) || f.bucket_id as ids from buckets
+				where head = (select head from buckets where id = f.bucket_id)
+			) as whole
 		where f.id = @id`
+	// freeAgain begins the selection of a bug that the tracker may have got within a time, of the tracker of f.
+	freeAgain = `(
+		select a.started from filing_attempts as a join filings as o on o.id = a.filing_id
+		where a.action = 'create' and o.tracker = f.tracker and a.outcome not in ('not sent', 'busy')
+			and a.started + `
 )
 
 // sending is the decision about a queued filing.
 type sending struct {
-	linked  int64 // bug that the problem has already, so that nothing is sent; 0 if none
-	cedes   bool  // the problem was merged with one that has an older filing, whose bug stands for both
-	allowed bool  // the filing can be sent now
+	linked  int64     // bug that the problem has already, so that nothing is sent; 0 if none
+	cedes   bool      // the problem was merged with one that has an older filing, whose bug stands for both
+	allowed bool      // it is the filing's turn
+	limited time.Time // when the tracker may get another bug; zero: now
 }
 
 // maySend decides about a queued filing. It considers all buckets that are part of the problem now.
 // tx holds the lock on sending afterwards.
-func (s *Store) maySend(ctx context.Context, tx pgx.Tx, id int64) (sending, error) {
+func (s *Store) maySend(ctx context.Context, tx pgx.Tx, id int64, terms crash.FilingTerms) (sending, error) {
 	var next sending
 	if _, err := tx.Exec(ctx, sqlLockWriter); err != nil {
 		return next, fmt.Errorf("lock the queue of filings: %w", err)
 	}
-	row := tx.QueryRow(ctx, sqlMaySend, pgx.NamedArgs{"id": id})
-	err := row.Scan(&next.linked, &next.cedes, &next.allowed)
+	row := tx.QueryRow(ctx, sqlMaySend, pgx.NamedArgs{"id": id, "perminute": terms.PerMinute, "perday": terms.PerDay})
+	err := row.Scan(&next.linked, &next.cedes, &next.allowed, db.OrZero(&next.limited))
 	return next, db.Wrap(err, "place of filing %d in the queue", id)
+}
+
+const sqlLimitFiling = `
+	update filings set problem = 'tracker_limit', reason = @reason, updated = now(), not_before = @until where id = @id
+	returning ` + filingColumns + `, not_before - now()`
+
+// limit postpones a filing until its tracker may get another bug.
+func (s *Store) limit(ctx context.Context, tx pgx.Tx, f *crash.Filing, until time.Time, terms crash.FilingTerms) error {
+	limit := crash.Counted(int64(terms.PerDay), "bug", "bugs") + " a day"
+	if terms.PerDay == 0 || until.Before(s.Now().Add(time.Minute)) {
+		limit = crash.Counted(int64(terms.PerMinute), "bug", "bugs") + " a minute"
+	}
+	var wait time.Duration
+	err := scanFiling(tx.QueryRow(ctx, sqlLimitFiling, pgx.NamedArgs{"id": f.ID, "until": until,
+		"reason": fmt.Sprintf("mishap files at most %s in the tracker “%s”. This one is sent after %s.", limit,
+			f.Tracker,
+			until.UTC().Format("2006-01-02 15:04 UTC"))}), f, &wait)
+	if err != nil {
+		return err
+	}
+	return s.AddFilingJob(ctx, tx, f.ID, max(wait, 0))
 }
 
 // sqlCedeFiling abandons a filing in favour of one for another bucket of the same problem.
@@ -286,9 +336,8 @@ const sqlCedeFiling = `
 
 const (
 	sqlClaimedFilings = `
-		select id, unit, claimed,
-			now() > claimed + case state when 'filing' then @create::interval else @search::interval end as overdue
-		from filings where state in ('queued', 'filing', 'uncertain') and unit is not null order by claimed limit 1000`
+		select id, tracker, unit, claimed, state, now() - claimed from filings
+		where state in ('queued', 'filing', 'uncertain') and unit is not null order by claimed limit 1000`
 	// sqlAbandonFiling assumes that the request left before the instance died and before the time
 	// limit for sending.
 	sqlAbandonFiling = `
@@ -309,9 +358,10 @@ const (
 		(select id from filings where state = 'uncertain' and unit is null and not_before <= now()
 			order by created, id limit @limit)
 		union all
-		(select id from filings where state = 'queued' and unit is null and not_before <= now()
-			and not exists (select from filings where state = 'filing')
-			order by created, id limit 1)`
+		(select distinct on (f.tracker) f.id from filings as f
+			where f.state = 'queued' and f.unit is null and f.not_before <= now()
+				and not exists (select from filings where state = 'filing' and tracker = f.tracker)
+			order by f.tracker, f.created, f.id)`
 )
 
 // A claim ends after the longest time that its calls can take. The filing then counts as abandoned
@@ -322,9 +372,11 @@ const (
 )
 
 // DueFilings returns filings with a due step: up to limit that must be searched for, oldest first,
-// and the first one in the queue unless one is being sent. First it makes filings uncertain whose
-// instance died while it worked on them, or took longer than terms allow.
-func (s *Store) DueFilings(ctx context.Context, terms crash.FilingTerms, limit int) ([]int64, error) {
+// and the first one in the queue of each tracker unless one is being sent. First it makes filings uncertain
+// whose instance died while it worked on them, or took longer than the terms of their tracker allow.
+func (s *Store) DueFilings(
+	ctx context.Context, terms map[string]crash.FilingTerms, limit int,
+) ([]int64, error) {
 	var due []int64
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
 		err := s.abandonDead(ctx, tx, terms)
@@ -340,20 +392,32 @@ func (s *Store) DueFilings(ctx context.Context, terms crash.FilingTerms, limit i
 // claimedFiling is a filing that an instance works on.
 type claimedFiling struct {
 	ID       int64
+	Tracker  string
 	Instance int64
 	Claimed  time.Time
-	Overdue  bool
+	State    crash.FilingState
+	Age      time.Duration // since it was claimed
 }
 
-func (s *Store) abandonDead(ctx context.Context, tx pgx.Tx, terms crash.FilingTerms) error {
-	claimed, err := db.List(ctx, tx, sqlClaimedFilings, pgx.NamedArgs{
-		"create": terms.Sending + terms.Answer + claimGrace, "search": searchLimit,
-	}, pgx.RowToStructByPos[claimedFiling])
+// overdue reports whether the claim has ended.
+func (f claimedFiling) overdue(terms crash.FilingTerms) bool {
+	if f.State == crash.FilingSending {
+		return f.Age > terms.Sending+terms.Answer+claimGrace
+	}
+	return f.Age > searchLimit
+}
+
+func (s *Store) abandonDead(ctx context.Context, tx pgx.Tx, all map[string]crash.FilingTerms) error {
+	claimed, err := db.List(ctx, tx, sqlClaimedFilings, nil, pgx.RowToStructByPos[claimedFiling])
 	if err != nil {
 		return err
 	}
 	dead := map[int64]bool{}
 	for _, f := range claimed {
+		terms, known := all[f.Tracker]
+		if !known {
+			continue // an instance that has this tracker in its configuration does it
+		}
 		gone, asked := dead[f.Instance]
 		if !asked {
 			if err := tx.QueryRow(ctx, sqlInstanceDead, pgx.NamedArgs{"instance": f.Instance}).Scan(&gone); err != nil {
@@ -361,7 +425,7 @@ func (s *Store) abandonDead(ctx context.Context, tx pgx.Tx, terms crash.FilingTe
 			}
 			dead[f.Instance] = gone
 		}
-		if !gone && !f.Overdue {
+		if !gone && !f.overdue(terms) {
 			continue
 		}
 		tag, err := tx.Exec(ctx, sqlAbandonFiling, pgx.NamedArgs{
@@ -391,13 +455,13 @@ const sqlPostponeFilings = `
 	update filings set problem = @problem, reason = @reason, updated = now(), not_before = now() + @delay::interval
 	where id in (
 		select id from filings as f where state in ('queued', 'uncertain') and unit is null and not_before <= now()
-			and (id = @id or not exists (
+			and tracker = (select tracker from filings where id = @id) and (id = @id or not exists (
 				select from own_tracker_accounts as o
 				where o.user_id = case f.state when 'queued' then f.own_user else f.sent_user end and not o.broken))
 		for update skip locked)`
 
-// PostponeFilings postpones a due filing, and all others that need the application's account, for a
-// reason that affects all of them alike.
+// PostponeFilings postpones a due filing, and all others of its tracker that need the application's account,
+// for a reason that affects all of them alike.
 func (s *Store) PostponeFilings(ctx context.Context, id int64, problem, reason string, delay time.Duration) error {
 	_, err := s.Pool.Exec(ctx, sqlPostponeFilings, pgx.NamedArgs{
 		"id": id, "problem": problem, "reason": reason, "delay": delay,
@@ -417,14 +481,14 @@ const (
 	sqlFiledFiling = `
 		update filings set state = 'filed', bug_number = @bug, unit = null, problem = '', reason = '', updated = now(),
 			unsettled = false, subscription = case
-				when subscribe and sent_as = '' and exists (
+				when subscribe and sent_as = '' and tracker = 'launchpad' and exists (
 					select from users where name = filings.person and tracker_name <> '') then 'due'
 				else '' end
 		where id = @id
 		returning ` + filingColumns
 	sqlMoveFiling = `
 		update filings set state = @state, unit = null, problem = @problem, reason = @reason, updated = now(),
-			unsettled = @refusedunsettled and exists (select from users where id = sent_user),
+			unsettled = @refusedunsettled and (sent_as = '' or exists (select from users where id = sent_user)),
 			own_user = case when @fallback = '' then own_user else 0 end,
 			fallback = case when @fallback = '' then fallback else @fallback end,
 			settles = case when @unsettled then least(now(), claimed + @sending::interval) + @settle::interval else settles end,
@@ -453,7 +517,9 @@ func (s *Store) FinishFiling(ctx context.Context, r crash.FilingResult, terms cr
 		})
 		sent := r.Claim.Step == crash.StepCreate
 		if err == nil && sent {
-			_, err = tx.Exec(ctx, sqlEndSending, pgx.NamedArgs{"rest": max(r.Pause, 0)})
+			err = db.Exec(ctx, tx, pgx.NamedArgs{
+				"tracker": f.Tracker, "rest": max(r.Pause, 0), "stop": max(r.Stop, 0),
+			}, sqlLockWriter, sqlEndSending)
 		}
 		if err == nil && r.Fallback != "" {
 			err = s.breakOwnAccount(ctx, tx, r)
@@ -466,7 +532,7 @@ func (s *Store) FinishFiling(ctx context.Context, r crash.FilingResult, terms cr
 			err = s.move(ctx, tx, &f, r, terms)
 		}
 		if err == nil && sent {
-			err = s.queueNext(ctx, tx)
+			err = s.queueNext(ctx, tx, f.ID)
 		}
 		return err
 	})
@@ -525,30 +591,36 @@ func (s *Store) move(
 }
 
 const (
-	// sqlEndSending starts the pause after a bug was sent, and takes the lock on sending.
-	sqlEndSending = `update filing_writer set ended = clock_timestamp(), rest = @rest::interval`
+	// sqlEndSending starts the pause after a bug was sent. The caller has the lock on sending.
+	sqlEndSending = `
+		insert into filing_queues (tracker, ended, rest, resumes)
+		values (@tracker, clock_timestamp(), @rest::interval, clock_timestamp() + @stop::interval)
+		on conflict (tracker) do update set ended = excluded.ended, rest = excluded.rest, resumes = excluded.resumes`
 	sqlNextFiling = `
-		select f.id, case when f.created > w.ended then interval '0'
-			else greatest(w.ended + w.rest - clock_timestamp(), interval '0') end
-		from filing_writer as w, lateral (
-			select id, created from filings where state = 'queued' and unit is null and not_before <= clock_timestamp()
-			order by created, id limit 1) as f
-		where not exists (select from filings where state = 'filing')`
+		select f.id, greatest(
+			case when f.created > q.ended then interval '0' else q.ended + q.rest - clock_timestamp() end, interval '0')
+		from (
+			select id, created, tracker from filings
+			where state = 'queued' and unit is null and not_before <= clock_timestamp()
+				and tracker = (select tracker from filings where id = @id)
+			order by created, id limit 1) as f left join filing_queues as q on q.tracker = f.tracker
+		where not exists (select from filings where state = 'filing' and tracker = f.tracker)
+			and (q.tracker is null or q.resumes <= clock_timestamp())`
 )
 
-// queueNext queues a job for the filing that is sent next, if there is one.
-func (s *Store) queueNext(ctx context.Context, tx pgx.Tx) error {
-	next, err := nextFiling(tx.QueryRow(ctx, sqlNextFiling))
+// queueNext queues a job for the filing that is sent next, if there is one, to the tracker of a filing.
+func (s *Store) queueNext(ctx context.Context, tx pgx.Tx, id int64) error {
+	next, err := nextFiling(tx.QueryRow(ctx, sqlNextFiling, pgx.NamedArgs{"id": id}))
 	if err != nil || next.Filing == 0 {
 		return err
 	}
 	return s.AddFilingJob(ctx, tx, next.Filing, 0)
 }
 
-// NextFiling returns which filing is sent next, and the time until then. Its Filing is 0 if none
-// waits or one is being sent.
-func (s *Store) NextFiling(ctx context.Context) (crash.NextFiling, error) {
-	return nextFiling(s.Pool.QueryRow(ctx, sqlNextFiling))
+// NextFiling returns which filing is sent next to the tracker of a filing, and the time until then. Its
+// Filing is 0 if none waits, one is being sent, or the tracker wants none for a while.
+func (s *Store) NextFiling(ctx context.Context, id int64) (crash.NextFiling, error) {
+	return nextFiling(s.Pool.QueryRow(ctx, sqlNextFiling, pgx.NamedArgs{"id": id}))
 }
 
 func nextFiling(row pgx.Row) (next crash.NextFiling, err error) {
@@ -562,7 +634,8 @@ const (
 			coalesce((select coalesce(nullif(name, ''), nullif(title, ''), left(signature, 200))
 				from buckets where id = filings.bucket_id), ''),
 			coalesce((select package from buckets where id = filings.bucket_id), ''),
-			coalesce((select max(bug_number) from bucket_bugs where bucket_id = filings.bucket_id), 0)
+			coalesce((select max(bug_number) from bucket_bugs
+				where bucket_id = filings.bucket_id and upstream_bug(bug_number) = filings.upstream), 0)
 		from filings
 		where (@state = '' or state = @state) and (@bucket::bytea is null or bucket_id in ` + db.Members +
 		`) and (@id = 0 or id = @id)

@@ -399,12 +399,15 @@ func (s *Store) NamedBugs(ctx context.Context) ([]crash.NamedBug, error) {
 
 const (
 	sqlBugTemplates = `
-		select package, problem_type, body, person, changed from bug_templates order by package, problem_type`
+		select tracker, package, problem_type, body, person, changed from bug_templates
+		order by package, problem_type, tracker`
 	sqlSaveTemplate = `
-		insert into bug_templates (package, problem_type, body, person, changed)
-		values (@package, @type, @body, @person, now())
-		on conflict (package, problem_type) do update set body = @body, person = @person, changed = now()`
-	sqlDropTemplate = `delete from bug_templates where package = @package and problem_type = @type returning body`
+		insert into bug_templates (tracker, package, problem_type, body, person, changed)
+		values (@tracker, @package, @type, @body, @person, now())
+		on conflict (tracker, package, problem_type) do update set body = @body, person = @person, changed = now()`
+	sqlDropTemplate = `
+		delete from bug_templates where tracker = @tracker and package = @package and problem_type = @type
+		returning body`
 )
 
 // BugTemplates returns the templates that people have changed.
@@ -414,12 +417,13 @@ func (s *Store) BugTemplates(ctx context.Context) ([]crash.BugTemplate, error) {
 }
 
 const sqlOldTemplate = `
-	select body from bug_templates where package = @package and problem_type = @type for update`
+	select body from bug_templates
+	where tracker = @tracker and package = @package and problem_type = @type for update`
 
 // SaveBugTemplate stores a template, and replaces an existing one. It does not check the template.
 func (s *Store) SaveBugTemplate(ctx context.Context, t crash.BugTemplate) error {
 	return s.InTx(ctx, func(tx pgx.Tx) error {
-		args := pgx.NamedArgs{"package": t.Package, "type": t.ProblemType, "body": t.Body, "person": t.By}
+		args := templateArgs(t)
 		event := templateEvent("template.save", t)
 		var old string
 		err := tx.QueryRow(ctx, sqlOldTemplate, args).Scan(&old)
@@ -443,7 +447,7 @@ var errUnknownTemplate = crash.Errorf(crash.NotFound, "unknown_template",
 // keeps its text. It returns NotFound if there is no such template.
 func (s *Store) DropBugTemplate(ctx context.Context, t crash.BugTemplate) error {
 	return s.InTx(ctx, func(tx pgx.Tx) error {
-		err := tx.QueryRow(ctx, sqlDropTemplate, pgx.NamedArgs{"package": t.Package, "type": t.ProblemType}).Scan(&t.Body)
+		err := tx.QueryRow(ctx, sqlDropTemplate, templateArgs(t)).Scan(&t.Body)
 		if err != nil {
 			return db.WrapOr(err, errUnknownTemplate, "drop template")
 		}
@@ -453,18 +457,29 @@ func (s *Store) DropBugTemplate(ctx context.Context, t crash.BugTemplate) error 
 	})
 }
 
+func templateArgs(t crash.BugTemplate) pgx.NamedArgs {
+	return pgx.NamedArgs{
+		"tracker": t.Tracker, "package": t.Package, "type": t.ProblemType, "body": t.Body, "person": t.By,
+	}
+}
+
 func templateEvent(action string, t crash.BugTemplate) db.AuditEvent {
-	return db.AuditEvent{Person: t.By, Action: action, Subject: t.Package + "/" + t.ProblemType}
+	subject := t.Package + "/" + t.ProblemType
+	if t.Tracker != "" {
+		subject = t.Tracker + ": " + subject
+	}
+	return db.AuditEvent{Person: t.By, Action: action, Subject: subject}
 }
 
 const (
-	// sqlDueSections also selects bugs that were closed since their section was written.
+	// sqlDueSections also selects bugs that were closed since their section was written. Only the first tracker's
+	// descriptions can be changed.
 	sqlDueSections = `
 		select number, source_package, closed from (
 				select distinct on (st.number) st.number, h.source_package, st.closed, s.next
 				from ` + publicBugs + ` left join bug_sections as s on s.bug_number = st.number
-				where not st.closed and s.bug_number is null or s.stopped = '' and s.next <= now()
-					and (not st.closed or s.written is not null and not s.final)
+				where st.number >> 40 = 0 and (not st.closed and s.bug_number is null or s.stopped = '' and s.next <= now()
+					and (not st.closed or s.written is not null and not s.final))
 				order by st.number, h.reports desc, h.id
 			) as q
 		order by next nulls first, number`

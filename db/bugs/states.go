@@ -36,12 +36,14 @@ func (s *Store) BucketBugs(ctx context.Context, id crash.BucketID) ([]crash.Bug,
 	return bugs, db.Wrap(err, "bugs of bucket %s", id)
 }
 
-const sqlDueBugs = `select number from bug_states where next_read <= now() order by next_read, number limit @limit`
+const sqlDueBugs = `
+	select number from bug_states where next_read <= now() and number >> 40 = @place
+	order by next_read, number limit @limit`
 
-// DueBugs returns the numbers of up to limit bugs that should be read from the tracker now, longest
+// DueBugs returns the numbers of up to limit bugs of a place that should be read from the tracker now, longest
 // overdue first.
-func (s *Store) DueBugs(ctx context.Context, limit int) ([]int64, error) {
-	return s.numbers(ctx, "due bugs", sqlDueBugs, pgx.NamedArgs{"limit": limit})
+func (s *Store) DueBugs(ctx context.Context, place, limit int) ([]int64, error) {
+	return s.numbers(ctx, "due bugs", sqlDueBugs, pgx.NamedArgs{"place": place, "limit": limit})
 }
 
 func (s *Store) numbers(ctx context.Context, what, sql string, args pgx.NamedArgs) ([]int64, error) {
@@ -144,28 +146,59 @@ func (s *Store) BugStates(ctx context.Context, numbers []int64) ([]crash.BugStat
 }
 
 const (
-	sqlChangesUntil     = `select changes_until from bug_watch`
-	sqlSaveChangesUntil = `update bug_watch set changes_until = @until`
+	sqlChangesUntil     = `select changes_until from bug_places where place = @place`
+	sqlSaveChangesUntil = `update bug_places set changes_until = @until where place = @place`
 	sqlChangedBugs      = `update bug_states set next_read = now() where number = any(@numbers) and failures = 0`
 )
 
-// ChangesUntil returns up to which time the tracker's changes were read, or the zero time if they
+// ChangesUntil returns up to which time the changes of a place were read from its tracker, or the zero time if they
 // never were.
-func (s *Store) ChangesUntil(ctx context.Context) (until time.Time, err error) {
-	err = s.Pool.QueryRow(ctx, sqlChangesUntil).Scan(db.OrZero(&until))
+func (s *Store) ChangesUntil(ctx context.Context, place int) (until time.Time, err error) {
+	err = s.Pool.QueryRow(ctx, sqlChangesUntil, pgx.NamedArgs{"place": place}).Scan(db.OrZero(&until))
 	return until, db.Wrap(err, "changes in the tracker")
 }
 
 // SaveChanges schedules those of the bugs that are linked here to be read, and stores up to which
-// time the tracker's changes were read.
-func (s *Store) SaveChanges(ctx context.Context, numbers []int64, until time.Time) error {
+// time the changes of their place were read.
+func (s *Store) SaveChanges(ctx context.Context, place int, numbers []int64, until time.Time) error {
 	return s.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlChangedBugs, pgx.NamedArgs{"numbers": listOf(numbers)}); err != nil {
 			return fmt.Errorf("changed bugs: %w", err)
 		}
-		_, err := tx.Exec(ctx, sqlSaveChangesUntil, pgx.NamedArgs{"until": until})
+		_, err := tx.Exec(ctx, sqlSaveChangesUntil, pgx.NamedArgs{"place": place, "until": until})
 		return db.Wrap(err, "changes in the tracker")
 	})
+}
+
+const (
+	sqlPlaces   = `select place, tracker, project, upstream from bug_places order by place`
+	sqlAddPlace = `
+		insert into bug_places (place, tracker, project, upstream)
+		select max(place) + 1, @tracker, @project, @upstream from bug_places
+		on conflict (tracker, project) do nothing`
+	sqlLockPlaces  = `lock table bug_places in share row exclusive mode`
+	sqlSetUpstream = `
+		update bug_places set upstream = @upstream where tracker = @tracker and upstream <> @upstream`
+)
+
+// BugPlaces returns all places of bugs, by their numbers.
+func (s *Store) BugPlaces(ctx context.Context) (map[int]crash.BugPlace, error) {
+	places := map[int]crash.BugPlace{}
+	var number int
+	var p crash.BugPlace
+	err := db.Each(ctx, s.Pool, sqlPlaces, nil, []any{&number, &p.Tracker, &p.Project, &p.Upstream}, func() {
+		places[number] = p
+	})
+	return places, db.Wrap(err, "places of bugs")
+}
+
+// AddBugPlace adds a place, unless it is there, and sets for all places of its tracker whether they are upstream's.
+func (s *Store) AddBugPlace(ctx context.Context, p crash.BugPlace) error {
+	args := pgx.NamedArgs{"tracker": p.Tracker, "project": p.Project, "upstream": p.Upstream}
+	err := s.InTx(ctx, func(tx pgx.Tx) error {
+		return db.Exec(ctx, tx, args, sqlLockPlaces, sqlAddPlace, sqlSetUpstream)
+	})
+	return db.Wrap(err, "place of bugs %s %s", p.Tracker, p.Project)
 }
 
 // sqlClosedBugs selects the problems whose bug is closed, with the versions that mishap has
@@ -179,7 +212,7 @@ const sqlClosedBugs = `
 			select lb.head
 			from bucket_bugs as l join buckets as lb on lb.id = l.bucket_id join bug_states as st on st.number = l.bug_number
 				left join bug_states as m on m.number = st.duplicate_of
-			where coalesce(m.closed, st.closed))
+			where coalesce(m.closed, st.closed) and not upstream_bug(l.bug_number))
 	order by b.id`
 
 // UncommentedRegressions returns the problems that are regressions in a version that mishap has not

@@ -436,7 +436,7 @@ const (
 	sqlAccount     = `select name from users where lower(name) = lower(@name) and not disabled`
 	sqlCountingBug = `
 		select ` + db.BugColumns + ` from bucket_bugs as l ` + db.BugJoins + `
-		where l.bucket_id in ` + db.Members + ` order by ` + db.BugOrder + ` limit 1`
+		where l.bucket_id in ` + db.Members + ` and not coalesce(pl.upstream, false) order by ` + db.BugOrder + ` limit 1`
 	// sqlAccountsOf selects the accounts of an assignee, except that of the person who assigns.
 	sqlAccountsOf = `
 		select id from users

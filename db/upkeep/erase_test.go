@@ -386,12 +386,13 @@ var classes = map[string]string{
 	// builds are files of packages; bug_sections, bug_comments and filings are what the tracker got, without
 	// data of machines; the cursors in regroup_runs, privacy_runs and decisions are ids of reports, and lead nowhere.
 	"none": `account_grants api_tokens applied_migrations archive_facts assignments bucket_bugs bug_comments bug_sections
-		bug_states bug_templates bug_watch bugs builds changes counting delivery_attempts dropped_months endpoints
-		erased_reports erasure_key filing_attempts filing_writer filings follow_visits followed group_grants identities
+		bug_places bug_routes bug_states bug_templates bug_watch bugs builds changes counting delivery_attempts
+		dropped_months endpoints erased_reports erasure_key filing_attempts filing_queues filing_writer filings
+		follow_visits followed group_grants identities
 		lost_bugs mail_key mail_settings mails notes notices old_addresses backups privacy_runs
 		notification_stop oauth_credentials oauth_health
 		openid_nonces own_tracker_accounts problem_tags recovery_codes regroup_runs rule_progress rules second_factors
-		sessions sign_in_failures split_sources symbol_workers unlinked_bugs update_rules user_groups users
+		sessions sign_in_failures split_sources symbol_workers tracker_calls unlinked_bugs update_rules user_groups users
 		schema_version`,
 }
 

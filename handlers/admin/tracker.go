@@ -239,7 +239,7 @@ func (s *Pages) templatesPage(r *http.Request, form url.Values) (view.TemplatesP
 	for _, n := range tracker.TemplateNames() {
 		page.Names = append(page.Names, view.TemplateName(n))
 	}
-	found, err := s.Store.BugTemplate(r.Context(), page.Editing.Package, page.Editing.ProblemType)
+	found, err := s.Store.BugTemplate(r.Context(), page.Editing.Tracker, page.Editing.Package, page.Editing.ProblemType)
 	if err != nil {
 		return page, err
 	}
@@ -269,14 +269,11 @@ func (s *Pages) previewTemplate(r *http.Request, page *view.TemplatesPage) error
 	if err != nil {
 		return err
 	}
-	draft, err := s.Filer.ByTemplate(r.Context(), b, page.Editing.Body)
+	draft, where, err := s.Filer.ByTemplate(r.Context(), b, page.Editing.Body)
 	if err != nil {
 		return err
 	}
-	page.Preview = &bugsview.ReviewPreview{Draft: draft, Target: s.Filer.Distribution()}
-	if b.SourcePackage != "" {
-		page.Preview.Target = b.SourcePackage + " in " + page.Preview.Target
-	}
+	page.Preview = &bugsview.ReviewPreview{Draft: draft, Target: where}
 	return nil
 }
 

@@ -323,11 +323,11 @@ func TestShippedTemplate(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
 	b := site.Save(t, crashtest.Native())
-	before := dbtest.Must(site.Filer.Propose(t.Context(), b))(t)
+	before := dbtest.Must(site.Filer.Propose(t.Context(), b, false))(t)
 	site.As(t, crash.RoleAdmin).Post(handlertest.TemplatesPath, url.Values{
 		"do": {"save"}, "body": {strings.ReplaceAll(tracker.DefaultTemplate, "\n", "\r\n")},
 	}).Want(http.StatusSeeOther)
-	after, err := site.Filer.Propose(t.Context(), b)
+	after, err := site.Filer.Propose(t.Context(), b, false)
 	if err != nil || before.Description != after.Description {
 		t.Errorf("got %q, %v, want %q", after.Description, err, before.Description)
 	}

@@ -52,7 +52,7 @@ func (s *Pages) lookUpBug(r *http.Request, problems ...crash.Bucket) (b view.Bug
 	if b.Text, err = web.QueryText(r.URL.Query(), "bug"); err != nil || b.Text == "" {
 		return b, status, err
 	}
-	if b.Number, err = s.Tracker.BugNumber(b.Text); err != nil {
+	if b.Number, err = s.Filer.Sites().BugNumber(r.Context(), b.Text); err != nil {
 		a := web.AnswerTo(r, err)
 		b.Problem = a.Message
 		return b, a.Status, nil
@@ -91,15 +91,20 @@ func asksFirst(r *http.Request, found crash.BugReading, problems ...crash.Bucket
 func (s *Pages) readTrackerBug(r *http.Request, number int64) (found crash.BugReading, warning string) {
 	ctx, cancel := context.WithTimeout(r.Context(), lookupTimeout)
 	defer cancel()
-	found, err := s.Tracker.ReadState(ctx, number)
+	name := s.web.Config.TrackerName
+	site, err := s.Filer.Sites().Of(ctx, number)
+	if err == nil {
+		name = site.Title
+		found, err = site.Tracker.ReadState(ctx, number)
+	}
 	switch {
 	case err != nil:
 		s.web.Log.WarnContext(r.Context(), "cannot read bug from the tracker",
 			"request_id", web.RequestID(r), "bug", number, "error", err)
-		return found, s.web.Config.TrackerName + " cannot be reached, so bug " + strconv.FormatInt(number, 10) +
+		return found, name + " cannot be reached, so bug " + crash.BugText(number) +
 			" could not be looked up. You can link it anyway."
 	case found.Hidden:
-		return found, s.web.Config.TrackerName + " shows no bug " + strconv.FormatInt(number, 10) +
+		return found, name + " shows no bug " + crash.BugText(number) +
 			": it is private or does not exist. You can link it anyway."
 	}
 	return found, ""
@@ -130,7 +135,7 @@ func (s *Pages) formBugNumber(r *http.Request) (int64, error) {
 	if len(text) > web.MaxQueryText {
 		text = ""
 	}
-	return s.Tracker.BugNumber(text)
+	return s.Filer.Sites().BugNumber(r.Context(), text)
 }
 
 // LinkBug links a bug to the problem in the path, or to those of the chosen problems that do not have it, and stores
@@ -148,17 +153,19 @@ func (s *Pages) LinkBug(w http.ResponseWriter, r *http.Request) error {
 	if err := s.checkPublic(r, found, warning, buckets...); err != nil {
 		return err
 	}
-	name, one := strconv.FormatInt(number, 10), r.PathValue("id") != ""
+	name, one := crash.BugText(number), r.PathValue("id") != ""
 	if asksFirst(r, found, buckets...) {
 		address := r.URL.Path + "?"
-		query := url.Values{"bug": {name}}
+		query := url.Values{"bug": {strconv.FormatInt(number, 10)}}
 		if !one {
 			address = view.DecideURL("link", ids) + "&"
 			query.Set("back", panel.BackTo(r, buckets))
 		}
 		return web.Redirect(w, r, address+query.Encode())
 	}
-	bug := crash.Bug{Number: number, Title: found.Title, URL: s.Tracker.BugURL(number), By: web.CurrentUser(r).Name}
+	bug := crash.Bug{
+		Number: number, Title: found.Title, URL: s.Filer.BugURL(r.Context(), number), By: web.CurrentUser(r).Name,
+	}
 	var linked []crash.BucketID
 	for _, b := range buckets {
 		isNew, err := s.Bugs.LinkBug(r.Context(), b.ID, bug)
@@ -170,7 +177,8 @@ func (s *Pages) LinkBug(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if warning == "" {
-		if err := s.Bugs.SaveBugReading(r.Context(), found, s.Tracker.BugURL(found.DuplicateOf), time.Hour); err != nil {
+		master := s.Filer.BugURL(r.Context(), found.DuplicateOf)
+		if err := s.Bugs.SaveBugReading(r.Context(), found, master, time.Hour); err != nil {
 			return err
 		}
 	}
@@ -466,7 +474,7 @@ func (s *Pages) UnlinkChosen(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	message := web.WithRefused("Bug "+strconv.FormatInt(number, 10)+" unlinked from "+
+	message := web.WithRefused("Bug "+crash.BugText(number)+" unlinked from "+
 		crash.Counted(unlinked, "problem", "problems")+".", refused)
 	return s.web.Decided(w, r, panel.BackTo(r, buckets), layout.Flash{Kind: layout.FlashDone, Text: message})
 }

@@ -72,7 +72,8 @@ func TestLinkBugRefusals(t *testing.T) {
 	b := site.Save(t, crashtest.Native())
 	c := site.As(t, crash.RoleTriager)
 	for text, want := range map[string]string{
-		"seven": "neither a bug number nor the address", "https://elsewhere.example/bugs/7": "belongs to another tracker",
+		"seven":                            "neither a bug number nor the address",
+		"https://elsewhere.example/bugs/7": "belongs to none of the trackers",
 	} {
 		c.Get(b.ID.Path()+"/link?bug="+url.QueryEscape(text)).Want(http.StatusUnprocessableEntity).WantText(".error", want)
 		c.Post(b.ID.Path()+"/link", handlertest.BugForm(text)).Want(http.StatusUnprocessableEntity).WantText("main", want)

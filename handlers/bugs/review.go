@@ -70,7 +70,7 @@ func (s *Pages) ReviewBug(w http.ResponseWriter, r *http.Request) error {
 		page.Problem = s.alreadyFiledMessage(b)
 		return s.sendReview(w, r, http.StatusConflict, page)
 	}
-	if page.Problems, err = s.checkDraft(r, b, page.Draft); err != nil {
+	if page.Problems, err = s.checkDraft(r, b, page.Draft, proposal.Destination); err != nil {
 		return err
 	}
 	if len(page.Problems) > 0 {
@@ -116,7 +116,7 @@ func (s *Pages) reviewPage(r *http.Request, b crash.Bucket) (view.ReviewPage, tr
 	if page.FileAs, err = s.panel.FilingChoice(r); err != nil {
 		return page, tracker.Proposal{}, err
 	}
-	proposal, err := s.Filer.Propose(r.Context(), b)
+	proposal, err := s.Filer.Propose(r.Context(), b, false)
 	if err != nil {
 		return page, proposal, err
 	}
@@ -228,14 +228,17 @@ func (s *Pages) searchBugs(r *http.Request, b crash.Bucket) *view.ReviewSearch {
 
 // checkDraft returns the errors in a draft. It checks in the tracker that a package typed by a
 // person exists. If the tracker does not answer in time, it leaves that check to the filing.
-func (s *Pages) checkDraft(r *http.Request, b crash.Bucket, d crash.Draft) (crash.DraftProblems, error) {
-	problems := s.Filer.CheckDraft(b.ID, d)
+func (s *Pages) checkDraft(
+	r *http.Request, b crash.Bucket, d crash.Draft, to tracker.Destination,
+) (crash.DraftProblems, error) {
+	problems := s.Filer.CheckDraft(b.ID, d, to)
 	switch r.PostForm.Get("target") {
 	case "", "package", "distribution":
 	default:
 		problems[crash.DraftPackage] = "Choose the source package or the distribution."
 	}
-	if d.OnDistribution || problems[crash.DraftPackage] != "" || d.Package == b.SourcePackage {
+	if d.OnDistribution || problems[crash.DraftPackage] != "" || d.Package == b.SourcePackage ||
+		to.Name != crash.FirstTracker {
 		return problems, nil
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.web.Config.SearchTime)
@@ -300,7 +303,7 @@ func (s *Pages) fileReviewed(w http.ResponseWriter, r *http.Request, b crash.Buc
 		kind, message = layout.FlashError, "Your text is saved. The bug is filed as soon as possible. "+
 			web.AnswerTo(r, err).Message
 	case result.State == crash.FilingFiled:
-		message = fmt.Sprintf("Bug %d has been filed.", result.Bug) + filedAs(result.Filing)
+		message = fmt.Sprintf("Bug %s has been filed.", crash.BugText(result.Bug)) + filedAs(result.Filing)
 	}
 	if page.InPart {
 		b, err := s.panel.Bucket(r.Context(), b.ID)
@@ -325,7 +328,7 @@ func (s *Pages) fileReviewed(w http.ResponseWriter, r *http.Request, b crash.Buc
 // alreadyFiledMessage explains why a draft can no longer be filed.
 func (s *Pages) alreadyFiledMessage(b crash.Bucket) string {
 	if b.Bug.Number != 0 {
-		return fmt.Sprintf("The problem now has bug %d. Your text was not sent; you can copy it from below.", b.Bug.Number)
+		return fmt.Sprintf("The problem now has bug %s. Your text was not sent; you can copy it from below.", b.Bug.Text())
 	}
 	return "A bug for this problem is being filed already. Your text was not sent; you can copy it from below."
 }

@@ -415,7 +415,7 @@ func (s *Pages) candidate(ctx context.Context, shell layout.Shell, c rules.Candi
 	if row.Cannot = row.Bucket.NoFiling(); row.Cannot != "" {
 		return row, nil
 	}
-	draft, err := s.Filer.Propose(ctx, row.Bucket)
+	draft, err := s.Filer.Propose(ctx, row.Bucket, false)
 	switch {
 	case crash.KindOf(err) == crash.Unprocessable:
 		row.Cannot = err.Error()

@@ -35,6 +35,7 @@ import (
 	"mishap/notify/mail"
 	"mishap/notify/webhook"
 	"mishap/tracker"
+	"mishap/tracker/kinds"
 	"mishap/tracker/launchpad"
 	"mishap/tracker/trackertest"
 )
@@ -136,6 +137,7 @@ func New(t testing.TB, o Options) *Site {
 	base := cmp.Or(o.BaseURL, site.URL)
 	site.Sender = webhook.NewClient(webhook.Config{Allow: o.AllowNetworks, BaseURL: base, Version: "test", Now: o.Now})
 	tc := tracker.Config{
+		Kind: kinds.Launchpad, Title: "the practice tracker",
 		URL: o.Tracker.URL, APIURL: o.Tracker.APIURL, ConsumerKey: ConsumerKey, Target: "ubuntu", BaseURL: base,
 		Settle: cmp.Or(o.Settle, time.Millisecond), Backoff: time.Millisecond, Timeout: Patience, Log: o.Log, Now: o.Now,
 		Privacy: o.Privacy,
@@ -147,7 +149,7 @@ func New(t testing.TB, o Options) *Site {
 	site.Mailer = newMailer(t, o, base, site)
 	creds := tracker.NewCredentials(tc, site.Bugs)
 	client := launchpad.New(tc, creds)
-	site.Filer = tracker.NewFiler(tc, site.Bugs, client)
+	site.Filer = tracker.NewFiler(tc, site.Bugs, tracker.NewSites(site.Bugs, tracker.Member{Config: tc, Creds: creds}))
 	trusted, err := proxies.Parse(proxies.Loopback)
 	if err != nil {
 		t.Fatalf("trusted proxies: %v", err)

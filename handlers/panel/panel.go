@@ -474,7 +474,7 @@ func (s *Panel) FilingPart(r *http.Request, e crash.LedgerEntry) bugsview.Filing
 		MayManage: s.web.Config.AllowBugFiling && web.CurrentUser(r).Role.Allows(crash.RoleAdmin),
 	}
 	if e.Bug != 0 {
-		p.BugURL = s.Filer.BugURL(e.Bug)
+		p.BugURL = s.Filer.BugURL(r.Context(), e.Bug)
 	}
 	return p
 }

@@ -203,7 +203,7 @@ func (s *Decisions) findProblem(r *http.Request, text string) (crash.BucketID, e
 	if b, err := s.Store.Bucket(r.Context(), crash.BucketIDOf(text)); err == nil {
 		return b.ID, nil
 	}
-	number, err := s.Tracker.BugNumber(text)
+	number, err := s.Filer.Sites().BugNumber(r.Context(), text)
 	if err != nil {
 		return crash.BucketID{}, crash.ErrUnknownBucket
 	}

@@ -28,7 +28,7 @@ import (
 	"mishap/handlers/export"
 	"mishap/handlers/panel"
 	"mishap/handlers/web"
-	"mishap/tracker/launchpad"
+	"mishap/tracker"
 	bugsview "mishap/views/bugs"
 	"mishap/views/layout"
 	view "mishap/views/problems"
@@ -594,7 +594,7 @@ type Deps struct {
 	People    *people.Store
 	Bugs      *bugs.Store
 	Symbols   *symbols.Store
-	Tracker   *launchpad.Client
+	Filer     *tracker.Filer
 }
 
 // Lists shows lists of problems: the front page, searches, packages, releases and followed

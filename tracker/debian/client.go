@@ -21,7 +21,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"mishap/crash"
@@ -37,12 +36,11 @@ type Client struct {
 	cfg   tracker.Config
 	creds *tracker.Credentials
 	call  *tracker.Caller
-	sent  *sync.Map // when a mail with a marker was sent last; shared with clients for other credentials
 }
 
 // New returns a client for the account of the current token of creds.
 func New(cfg tracker.Config, creds *tracker.Credentials) *Client {
-	c := &Client{cfg: cfg.WithDefaults(), creds: creds, sent: new(sync.Map)}
+	c := &Client{cfg: cfg.WithDefaults(), creds: creds}
 	c.call = tracker.NewCaller(c.cfg, creds, tracker.Auth{
 		Sign:    func(*http.Request, crash.AccessToken) {},
 		Dead:    func(tracker.Answer) bool { return false },
@@ -53,7 +51,7 @@ func New(cfg tracker.Config, creds *tracker.Credentials) *Client {
 
 // As returns a client with other credentials.
 func (c *Client) As(creds *tracker.Credentials) tracker.Tracker {
-	return &Client{cfg: c.cfg, creds: creds, call: c.call.As(creds), sent: c.sent}
+	return &Client{cfg: c.cfg, creds: creds, call: c.call.As(creds)}
 }
 
 // Credentials returns those of the account.
@@ -70,9 +68,6 @@ const (
 	maxFixes   = 20
 	// lastComments is the number of mails that HasComment looks at.
 	lastComments = 100
-	// deliveries is how long a mail may be under way, as a multiple of Config.Settle: five days with the usual hour,
-	// after which relays give up.
-	deliveries = 120
 )
 
 // Me returns the mail address of the account, after a call that shows that the tracker can be reached.
@@ -175,7 +170,6 @@ func (c *Client) Create(ctx context.Context, in crash.Intent, sendBy time.Durati
 		lines = append(lines, "User: "+from, "Usertags: "+strings.Join(own, " "))
 	}
 	text := strings.Join(lines, "\n") + "\n\n" + in.Description
-	c.sent.Store(in.Marker, c.cfg.Now())
 	err = c.send(ctx, operation, "submit", message{
 		from: from, id: c.messageID(in.Marker, from), subject: unnumbered(in.Title), text: text,
 	}, sendBy)
@@ -232,9 +226,8 @@ func (c *Client) host() string {
 }
 
 // FindBug searches the bugs of our accounts for the Message-ID of the intent's mail, and then, as relays may replace
-// it, for the marker in the first mails of those that are new enough. Until five days after the first sending (120
-// times the configured pause before a search), a missing bug gives an error with an unknown outcome, since a relay
-// or Debian may still work on the mail.
+// it, for the marker in the first mails of those that are new enough. A missing bug may still come, since a relay or
+// Debian may work on the mail for days; see [tracker.Kind.Late].
 func (c *Client) FindBug(
 	ctx context.Context, in crash.Intent, since time.Time, others []int64, senders ...string,
 ) (int64, error) {
@@ -275,16 +268,6 @@ func (c *Client) FindBug(
 		if len(mails) > 0 && strings.Contains(mails[0], in.Marker) {
 			return b.number(), nil
 		}
-	}
-	sent := since
-	if last, ok := c.sent.Load(in.Marker); ok {
-		if at, ok := last.(time.Time); ok {
-			sent = crash.Later(sent, at)
-		}
-	}
-	if c.cfg.Now().Before(sent.Add(deliveries * c.cfg.Settle)) {
-		return 0, &tracker.CallError{Operation: operation, Outcome: tracker.OutcomeUnknown,
-			Text: "Debian has not made a bug of the mail, which may be under way for days"}
 	}
 	return 0, nil
 }

@@ -270,33 +270,6 @@ func TestSteps(t *testing.T) {
 	checktest.Equal(t, "mails", len(srv.Requests("create")), 0)
 }
 
-// TestLate lets a mail wait behind the relay. Nothing is sure before it can no longer be under way.
-func TestLate(t *testing.T) {
-	t.Parallel()
-	srv := issuetest.New(t, suite.Kind)
-	srv.HoldMail()
-	start := time.Now()
-	now := start
-	c := connect(t, srv, func(cfg *tracker.Config) {
-		cfg.Settle, cfg.Now = time.Hour, func() time.Time { return now }
-	})
-	send(t, c, issuetest.Intent)
-	for _, passed := range []time.Duration{0, time.Hour, 119 * time.Hour} {
-		now = start.Add(passed)
-		_, err := c.FindBug(t.Context(), issuetest.Intent, start, nil)
-		wantOutcome(t, err, tracker.OutcomeUnknown, "under way")
-	}
-	now = start.Add(121 * time.Hour)
-	checktest.Equal(t, "bug that never came", find(t, c, issuetest.Intent), 0)
-	send(t, c, issuetest.Intent)
-	_, err := c.FindBug(t.Context(), issuetest.Intent, start, nil)
-	wantOutcome(t, err, tracker.OutcomeUnknown, "under way")
-	srv.DeliverMail()
-	number, err := c.FindBug(t.Context(), issuetest.Intent, start, nil)
-	checktest.NoError(t, err)
-	checktest.Equal(t, "the lowest of both", number, srv.Issues()[0].Number)
-}
-
 // TestFindBug searches for bugs whose mails were changed on their way, or that are elsewhere now.
 func TestFindBug(t *testing.T) {
 	t.Parallel()

@@ -1,35 +1,68 @@
-// Package kinds lists the kinds of trackers whose access token a person copies from the tracker's own pages.
+// Package kinds lists the kinds of trackers.
 package kinds
 
 import (
+	"regexp"
 	"time"
 
+	"mishap/crash"
 	"mishap/tracker"
 	"mishap/tracker/bugzilla"
 	"mishap/tracker/debian"
 	"mishap/tracker/forgejo"
 	"mishap/tracker/github"
 	"mishap/tracker/gitlab"
+	"mishap/tracker/launchpad"
 )
 
-// Kind is a kind of tracker.
-type Kind struct {
-	Name    string                    // in commands: "gitlab"
-	Title   string                    // for people
-	API     func(pages string) string // address of its API, by that of its pages
-	Project string                    // form of [tracker.Config.Target]
-	Settle  time.Duration             // after an unknown outcome, the time until FindBug is sure
-	New     func(cfg tracker.Config, creds *tracker.Credentials) tracker.Tracker
+// Launchpad is the kind of the first tracker, whose access token mishap obtains itself.
+var Launchpad = &tracker.Kind{
+	Name: crash.FirstTracker, Title: "Launchpad", Form: "distribution",
+	Targets:  regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]*$`),
+	Address:  regexp.MustCompile(`/(?:bugs|\+bug)/([0-9]+)(?:[/?].*)?$`),
+	MaxTitle: 200, MaxDescription: 50_000,
+	Tags:    regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]+$`),
+	Private: "only the security team and subscribers", Settle: usual, New: returns(launchpad.New),
 }
 
-// All lists all kinds.
-var All = []Kind{
-	{"bugzilla", "Bugzilla", below("/rest"), "Product/Component", usual, returns(bugzilla.New)},
-	{"debian", "Debian", below("/cgi-bin/soap.cgi"), "source package", time.Hour, returns(debian.New)},
-	{"forgejo", "Forgejo", below("/api/v1"), "owner/name", usual, returns(forgejo.New)},
-	{"github", "GitHub", gitHubAPI, "owner/name", github.Settle, returns(github.New)},
-	{"gitlab", "GitLab", below("/api/v4"), "group/project", usual, returns(gitlab.New)},
+// All lists the kinds whose access token a person copies from the tracker's own pages.
+var All = []*tracker.Kind{
+	{
+		Name: "bugzilla", Title: "Bugzilla", API: below("/rest"), New: returns(bugzilla.New),
+		Form: "Product/Component", Targets: regexp.MustCompile(`^[^/]+/[^/]+(/[^/]+)?$`),
+		Address:  regexp.MustCompile(`^/(?:show_bug\.cgi\?(?:.*&)?id=)?([0-9]+)(?:[&?].*)?$`),
+		MaxTitle: 255, MaxDescription: 60_000, Tags: tracker.PlainTags, Private: "only the configured group", Settle: usual,
+	},
+	{
+		Name: "debian", Title: "Debian", API: below("/cgi-bin/soap.cgi"), New: returns(debian.New), Mail: true,
+		Form: "source package, or source/version", Targets: regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]+(/[\w.+:~%-]+)?$`),
+		Address:  regexp.MustCompile(`^/(?:cgi-bin/bugreport\.cgi\?(?:.*&)?bug=)?([0-9]+)(?:[&?#].*)?$`),
+		MaxTitle: 200, MaxDescription: 100_000, Tags: tracker.PlainTags,
+		Settle: 5 * time.Minute, Late: 5 * 24 * time.Hour, Review: true, PerDay: 10, // relays give up after five days
+	},
+	{
+		Name: "forgejo", Title: "Forgejo", API: below("/api/v1"), New: returns(forgejo.New),
+		Form: "owner/name", Targets: repository, PerProject: true, Address: issue,
+		MaxTitle: 255, MaxDescription: 60_000, Tags: tracker.PlainTags, Settle: usual,
+	},
+	{
+		Name: "github", Title: "GitHub", API: gitHubAPI, New: returns(github.New),
+		Form: "owner/name", Targets: repository, PerProject: true, Address: issue,
+		MaxTitle: 255, MaxDescription: 60_000, Tags: tracker.PlainTags, Settle: github.Settle,
+	},
+	{
+		Name: "gitlab", Title: "GitLab", API: below("/api/v4"), New: returns(gitlab.New),
+		Form: "group/project", Targets: regexp.MustCompile(`^[\w.-]+(/[\w.-]+)+$`), PerProject: true,
+		Address:  regexp.MustCompile(`^/(.+?)/(?:-/)?(?:issues|work_items)/([0-9]+)(?:[/?].*)?$`),
+		MaxTitle: 255, MaxDescription: 200_000, Tags: tracker.PlainTags, Private: "only members of the project",
+		Settle: usual,
+	},
 }
+
+var (
+	repository = regexp.MustCompile(`^[\w.-]+/[\w.-]+$`)
+	issue      = regexp.MustCompile(`^/([^/]+/[^/]+)/issues/([0-9]+)(?:[/?].*)?$`)
+)
 
 // usual is the time after which no tracker works on a request any more.
 const usual = 75 * time.Second
@@ -49,4 +82,14 @@ func returns[T tracker.Tracker](
 	construct func(tracker.Config, *tracker.Credentials) T,
 ) func(tracker.Config, *tracker.Credentials) tracker.Tracker {
 	return func(cfg tracker.Config, creds *tracker.Credentials) tracker.Tracker { return construct(cfg, creds) }
+}
+
+// Named returns the kind with a name, or nil.
+func Named(name string) *tracker.Kind {
+	for _, k := range All {
+		if k.Name == name {
+			return k
+		}
+	}
+	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
 	"mishap/tracker"
+	"mishap/tracker/kinds"
 	"mishap/tracker/launchpad"
 	"mishap/tracker/trackertest"
 	"mishap/tracker/watch"
@@ -553,7 +554,8 @@ func newFixture(t *testing.T, options ...trackertest.Options) *fixture {
 	f := &fixture{t: t, url: dbtest.URL(t), lp: trackertest.New(t, options...)}
 	f.db = dbtest.Open(t, f.url)
 	f.cfg = tracker.Config{
-		URL: f.lp.URL, APIURL: f.lp.APIURL, ConsumerKey: consumer, Target: "ubuntu", BaseURL: "https://mishap.example",
+		Kind: kinds.Launchpad,
+		URL:  f.lp.URL, APIURL: f.lp.APIURL, ConsumerKey: consumer, Target: "ubuntu", BaseURL: "https://mishap.example",
 		Token: f.lp.Token(consumer), Timeout: timeout, Settle: 20 * time.Millisecond, Backoff: 10 * time.Millisecond,
 		Pause: time.Millisecond, Transport: f.lp.TimeOutHung, Log: dbtest.Log(t),
 	}
@@ -578,7 +580,7 @@ func (f *fixture) instance(change ...func(*tracker.Config)) *instance {
 	}
 	i := &instance{store: f.db}
 	i.lp = launchpad.New(cfg, tracker.NewCredentials(cfg, bugs.New(i.store)))
-	i.filer = tracker.NewFiler(cfg, bugs.New(i.store), i.lp)
+	i.filer = tracker.NewFiler(cfg, bugs.New(i.store), tracker.OneSite(cfg, i.lp))
 	f.t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 		defer cancel()

@@ -26,11 +26,11 @@ import (
 // Unavailable.
 type BugStore interface {
 	LockBugs(ctx context.Context) (unlock func(), ok bool, err error)
-	DueBugs(ctx context.Context, limit int) ([]int64, error)
+	DueBugs(ctx context.Context, place, limit int) ([]int64, error)
 	SaveBugReading(ctx context.Context, r crash.BugReading, masterURL string, again time.Duration) error
 	FailBugReading(ctx context.Context, number int64, why string, again time.Duration) error
-	ChangesUntil(ctx context.Context) (time.Time, error)
-	SaveChanges(ctx context.Context, numbers []int64, until time.Time) error
+	ChangesUntil(ctx context.Context, place int) (time.Time, error)
+	SaveChanges(ctx context.Context, place int, numbers []int64, until time.Time) error
 	BugTotals(ctx context.Context) (crash.BugTotals, error)
 	StopState(ctx context.Context) (crash.NotificationStop, error)
 
@@ -70,26 +70,25 @@ type BugOptions struct {
 	Silent  bool          // write nothing, whatever administrators have switched on
 }
 
-// BugReader reads the states of bugs from the tracker. It soon reads bugs that are new, have
+// BugReader reads the states of bugs from the trackers. It soon reads bugs that are new, have
 // changed, or are being viewed, and regularly reads all others. Every instance may run one, but
 // only one reads at a time.
 type BugReader struct {
-	cfg    tracker.Config
-	store  BugStore
-	client tracker.Tracker
-	editor tracker.Editor // nil: the tracker cannot change descriptions
-	opts   BugOptions
-	log    *slog.Logger
+	cfg   tracker.Config // of the first tracker
+	store BugStore
+	sites *tracker.Sites
+	opts  BugOptions
+	log   *slog.Logger
 
-	asked  time.Time // when this instance last queried changes
-	pauses pauses
+	asked  map[int]time.Time  // when this instance last queried changes, by place
+	pauses map[string]*pauses // by tracker
 
 	quietAsked time.Time                    // when this instance last searched for bugs that are no longer reported
 	unread     map[PendingComment]time.Time // when a comment was last tried on a bug that could not be read
 }
 
 // NewBugReader returns a BugReader. A background task calls its Round.
-func NewBugReader(cfg tracker.Config, store BugStore, client tracker.Tracker, o BugOptions) *BugReader {
+func NewBugReader(cfg tracker.Config, store BugStore, sites *tracker.Sites, o BugOptions) *BugReader {
 	cfg = cfg.WithDefaults()
 	for value, standard := range map[*time.Duration]time.Duration{
 		&o.Pause: 300 * time.Millisecond, &o.Changes: time.Minute, &o.Again: 6 * time.Hour, &o.Retry: time.Minute,
@@ -99,9 +98,11 @@ func NewBugReader(cfg tracker.Config, store BugStore, client tracker.Tracker, o 
 			*value = standard
 		}
 	}
-	w := &BugReader{cfg: cfg, store: store, client: client, opts: o, log: cfg.Log,
-		unread: map[PendingComment]time.Time{}}
-	w.editor, _ = client.(tracker.Editor)
+	w := &BugReader{cfg: cfg, store: store, sites: sites, opts: o, log: cfg.Log,
+		asked: map[int]time.Time{}, pauses: map[string]*pauses{}, unread: map[PendingComment]time.Time{}}
+	for _, m := range sites.Members() {
+		w.pauses[m.Name] = &pauses{}
+	}
 	if cfg.Registerer != nil {
 		tracker.RegisterShared(cfg.Registerer, newMetrics(store, cfg.Now))
 	}
@@ -120,13 +121,11 @@ const (
 	credentialsPause = time.Minute
 )
 
-// Round reads the bugs that are due, unless another instance does or calls are paused. It must not
-// run concurrently in one BugReader.
+// Round reads the bugs that are due, unless another instance does, and of each tracker unless calls to it are paused.
+// It must not run concurrently in one BugReader.
 func (w *BugReader) Round(ctx context.Context) error {
-	if w.cfg.Now().Before(w.pauses.resume) {
-		return nil
-	}
-	if ok, err := w.client.Credentials().Connected(ctx); err != nil || !ok { // pages show a missing token
+	sites, err := w.ready(ctx)
+	if err != nil || len(sites) == 0 {
 		return err
 	}
 	unlock, ok, err := w.store.LockBugs(ctx)
@@ -134,28 +133,86 @@ func (w *BugReader) Round(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	err = w.round(ctx)
-	if e, ok := errors.AsType[*tracker.CallError](err); ok {
-		w.pauses.begin(ctx, w.cfg, "calls to the tracker pause", e)
-		return nil
+	for _, site := range sites {
+		if !w.paused(site) {
+			if err := w.failing(ctx, site, w.round(ctx, site)); err != nil {
+				return err
+			}
+		}
 	}
-	if err == nil {
-		w.pauses.row = 0
+	if err := w.update(ctx); err != nil {
+		return err
+	}
+	for _, site := range sites {
+		if !w.paused(site) {
+			w.pauses[site.Name].row = 0
+		}
+	}
+	return nil
+}
+
+// ready returns the sites whose trackers can be called.
+func (w *BugReader) ready(ctx context.Context) ([]*tracker.Site, error) {
+	all, err := w.sites.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var ready []*tracker.Site
+	for _, site := range all {
+		if w.paused(site) {
+			continue
+		}
+		ok, err := site.Creds.Connected(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if ok { // pages show a missing token
+			ready = append(ready, site)
+		}
+	}
+	return ready, nil
+}
+
+func (w *BugReader) paused(site *tracker.Site) bool {
+	return w.cfg.Now().Before(w.pauses[site.Name].resume)
+}
+
+// failing pauses calls to a tracker after an error of it, and returns any other error.
+func (w *BugReader) failing(ctx context.Context, site *tracker.Site, err error) error {
+	if e, ok := errors.AsType[*tracker.CallError](err); ok {
+		w.pauses[site.Name].begin(ctx, w.cfg, "calls to the tracker pause", e)
+		return nil
 	}
 	return err
 }
 
-func (w *BugReader) round(ctx context.Context) error {
-	if err := w.changes(ctx); err != nil {
+// site returns the site of a bug that can be called now, or nil.
+func (w *BugReader) site(ctx context.Context, number int64) (*tracker.Site, error) {
+	site, err := w.sites.Of(ctx, number)
+	if crash.KindOf(err) == crash.Unavailable {
+		return nil, nil //nolint:nilnil // not in the configuration: no call is possible
+	}
+	if err != nil || w.paused(site) {
+		return nil, err
+	}
+	ok, err := site.Creds.Connected(ctx)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return site, nil
+}
+
+func (w *BugReader) round(ctx context.Context, site *tracker.Site) error {
+	if err := w.changes(ctx, site); err != nil {
 		return err
 	}
-	numbers, err := w.store.DueBugs(ctx, roundLimit)
+	numbers, err := w.store.DueBugs(ctx, site.Place(), roundLimit)
 	if err != nil {
 		return err
 	}
 	failures := 0
 	for _, number := range numbers {
-		err := w.read(ctx, number)
+		err := w.read(ctx, site, number)
 		e, failed := errors.AsType[*tracker.CallError](err)
 		switch {
 		case err != nil && !failed:
@@ -173,7 +230,7 @@ func (w *BugReader) round(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-	return w.update(ctx)
+	return nil
 }
 
 // update writes to bugs what administrators have switched on for their source packages. It writes
@@ -219,12 +276,12 @@ func (p *pauses) begin(ctx context.Context, cfg tracker.Config, what string, e *
 		"operation", e.Operation, "outcome", string(e.Outcome), "status", e.Status, "answer", e.Text)
 }
 
-func (w *BugReader) changes(ctx context.Context) error {
-	now := w.cfg.Now()
-	if !w.asked.IsZero() && now.Sub(w.asked) < w.opts.Changes {
+func (w *BugReader) changes(ctx context.Context, site *tracker.Site) error {
+	now, asked := w.cfg.Now(), w.asked[site.Place()]
+	if !asked.IsZero() && now.Sub(asked) < w.opts.Changes {
 		return nil
 	}
-	until, err := w.store.ChangesUntil(ctx)
+	until, err := w.store.ChangesUntil(ctx, site.Place())
 	if err != nil {
 		return err
 	}
@@ -233,19 +290,19 @@ func (w *BugReader) changes(ctx context.Context) error {
 	}
 	var numbers []int64
 	if !until.IsZero() { // before the first query all bugs are due anyway
-		if numbers, err = w.client.Changed(ctx, until.Add(-clockMargin)); err != nil {
+		if numbers, err = site.Tracker.Changed(ctx, until.Add(-clockMargin)); err != nil {
 			if tracker.AnswerStatus(err) != http.StatusNotFound && tracker.AnswerStatus(err) != http.StatusBadRequest {
 				return err
 			}
 			w.log.WarnContext(ctx, "the tracker cannot say which bugs changed", "error", err) // single readings go on
 		}
 	}
-	w.asked = now
-	return w.store.SaveChanges(ctx, numbers, now)
+	w.asked[site.Place()] = now
+	return w.store.SaveChanges(ctx, site.Place(), numbers, now)
 }
 
-func (w *BugReader) read(ctx context.Context, number int64) error {
-	reading, err := w.client.ReadState(ctx, number)
+func (w *BugReader) read(ctx context.Context, site *tracker.Site, number int64) error {
+	reading, err := site.Tracker.ReadState(ctx, number)
 	if e, ok := errors.AsType[*tracker.CallError](err); ok {
 		if unavailable(e) {
 			return e
@@ -260,7 +317,7 @@ func (w *BugReader) read(ctx context.Context, number int64) error {
 	}
 	var master string
 	if reading.DuplicateOf != 0 {
-		master = w.client.BugURL(reading.DuplicateOf)
+		master = site.Tracker.BugURL(reading.DuplicateOf)
 	}
 	again := w.opts.Again
 	if reading.Hidden {
@@ -435,7 +492,11 @@ func (w *BugReader) PendingComments(ctx context.Context) ([]PendingComment, erro
 	}
 	var pending []PendingComment
 	for _, c := range due {
-		if c.Exists, err = w.client.HasComment(ctx, c.Bug, c.is); err != nil {
+		site, err := w.sites.Of(ctx, c.Bug)
+		if err != nil {
+			return nil, err
+		}
+		if c.Exists, err = site.Tracker.HasComment(ctx, c.Bug, c.is); err != nil {
 			return nil, err
 		}
 		pending = append(pending, c.PendingComment)
@@ -465,6 +526,13 @@ func (w *BugReader) comment(ctx context.Context, policies crash.UpdatePolicies) 
 			w.quietAsked = time.Time{} // the rest is due in the next round
 			return nil
 		}
+		site, err := w.site(ctx, c.Bug)
+		if err != nil {
+			return err
+		}
+		if site == nil {
+			continue
+		}
 		text, err := c.text(ctx)
 		if err != nil {
 			return err
@@ -477,7 +545,7 @@ func (w *BugReader) comment(ctx context.Context, policies crash.UpdatePolicies) 
 			continue
 		}
 		sent++
-		if err := w.sendComment(ctx, c, text); err != nil {
+		if err := w.failing(ctx, site, w.sendComment(ctx, site, c, text)); err != nil {
 			return err
 		}
 		if crash.Sleep(ctx, w.opts.Pause) != nil {
@@ -535,8 +603,8 @@ func (w *BugReader) newsComments(ctx context.Context, policies crash.UpdatePolic
 
 // sendComment sends a comment, unless the bug has it: the database may have been restored from a
 // backup that is older than the comment.
-func (w *BugReader) sendComment(ctx context.Context, c comment, text string) error {
-	exists, err := w.client.HasComment(ctx, c.Bug, c.is)
+func (w *BugReader) sendComment(ctx context.Context, site *tracker.Site, c comment, text string) error {
+	exists, err := site.Tracker.HasComment(ctx, c.Bug, c.is)
 	delete(w.unread, c.PendingComment)
 	if err == nil && exists {
 		return w.store.EndComment(ctx, c.Bug, c.Kind, c.About, "sent", "")
@@ -549,7 +617,7 @@ func (w *BugReader) sendComment(ctx context.Context, c comment, text string) err
 		}
 		return errors.Join(err, saveErr)
 	}
-	err = w.client.Comment(ctx, c.Bug, text)
+	err = site.Tracker.Comment(ctx, c.Bug, text)
 	outcome, words := "sent", ""
 	e, failed := errors.AsType[*tracker.CallError](err)
 	switch {
@@ -743,7 +811,7 @@ const (
 )
 
 func (w *BugReader) sections(ctx context.Context, policies crash.UpdatePolicies) error {
-	if w.editor == nil || !policies.Any(func(r crash.UpdatePolicy) bool { return r.Section }) {
+	if !policies.Any(func(r crash.UpdatePolicy) bool { return r.Section }) {
 		return nil
 	}
 	due, err := w.store.DueSections(ctx)
@@ -753,8 +821,12 @@ func (w *BugReader) sections(ctx context.Context, policies crash.UpdatePolicies)
 	due = slices.DeleteFunc(due, func(d crash.DueSection) bool { return !policies.For(d.SourcePackage).Section })
 	sent := 0
 	for _, d := range due[:min(len(due), maxConsidered)] {
-		called, err := w.section(ctx, d)
-		if err != nil {
+		site, err := w.site(ctx, d.Number)
+		if err != nil || site == nil || site.Editor == nil {
+			return err
+		}
+		called, err := w.section(ctx, site.Editor, d)
+		if err := w.failing(ctx, site, err); err != nil {
 			return err
 		}
 		if !called {
@@ -773,7 +845,9 @@ func (w *BugReader) sections(ctx context.Context, policies crash.UpdatePolicies)
 // section updates the section of one bug if there is news, or if it must settle an unknown outcome.
 // For a bug that was closed, any change of the facts is news: nobody updates the section afterwards.
 // called says whether it called the tracker.
-func (w *BugReader) section(ctx context.Context, due crash.DueSection) (called bool, err error) {
+func (w *BugReader) section(
+	ctx context.Context, editor tracker.Editor, due crash.DueSection,
+) (called bool, err error) {
 	number := due.Number
 	compose, err := w.composeSection(ctx, number)
 	if err != nil || compose == nil {
@@ -803,7 +877,7 @@ func (w *BugReader) section(ctx context.Context, due crash.DueSection) (called b
 		return false, w.store.DelaySection(ctx, b, "", tracker.Jitter(considerAgain))
 	}
 	for range maxConflicts {
-		again, err := w.writeSection(ctx, b, compose)
+		again, err := w.writeSection(ctx, editor, b, compose)
 		if err != nil || !again {
 			return true, err
 		}
@@ -843,9 +917,9 @@ func (w *BugReader) composeSection(ctx context.Context, number int64) (func(rows
 // writeSection reads the description of a bug, and replaces the section in it. It stops if someone
 // else has changed the section. Everything outside the section stays as it is: the tracker accepts the
 // new description only if the bug has not changed since it was read. again is true if it has.
-func (w *BugReader) writeSection(ctx context.Context, b crash.BugSection,
+func (w *BugReader) writeSection(ctx context.Context, editor tracker.Editor, b crash.BugSection,
 	compose func(rows int) tracker.Section) (again bool, err error) {
-	before, version, err := w.editor.Description(ctx, b.Number)
+	before, version, err := editor.Description(ctx, b.Number)
 	if err != nil {
 		return false, w.sectionUnread(ctx, b, err)
 	}
@@ -877,7 +951,7 @@ func (w *BugReader) writeSection(ctx context.Context, b crash.BugSection,
 		return false, err
 	}
 	b.Attempt = attempt
-	err = w.editor.ChangeDescription(ctx, b.Number, version, description)
+	err = editor.ChangeDescription(ctx, b.Number, version, description)
 	return w.endSection(context.WithoutCancel(ctx), b, section, err)
 }
 

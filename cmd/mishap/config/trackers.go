@@ -19,7 +19,7 @@ type Tracker struct {
 	Kind          string       // the name of one of kinds.All
 	URL           string       // of its pages, without a slash at the end
 	APIURL        string       // without a slash at the end; empty: the kind's usual one
-	Target        string       // where bugs go without a route, in the kind's form; may contain {source} and {release}
+	Target        string       // where bugs go without a route; may contain {source}, {release} and {version}
 	Account       string       // login or mail address, for kinds that need one
 	Token         crash.Secret // empty: none
 	Variant       string       // of the kind's API; empty: the usual one
@@ -31,14 +31,6 @@ type Tracker struct {
 	WebhookSecret crash.Secret // empty: none
 	Timeout       int          // seconds; 0: the kind's
 	Settle        int          // seconds; 0: the kind's
-}
-
-// kindDefaults lists the defaults that a kind's trackers have instead of false and 0.
-var kindDefaults = map[string]struct {
-	review bool
-	perDay int
-}{
-	"debian": {review: true, perDay: 10},
 }
 
 // noLaunchpad is the value of tracker_url without Launchpad.
@@ -70,8 +62,8 @@ func (t *table) keys() []key {
 		choice("kind", &t.Kind, kindNames...),
 		address("url", "an address such as https://gitlab.gnome.org", &t.URL, true),
 		optionalAddress("api_url", "an address such as https://gitlab.gnome.org/api/v4, or nothing", &t.APIURL),
-		text("target", "where bugs go, such as GNOME/{source}, with no other placeholders than {source} and {release}, "+
-			"or nothing", &t.Target, isTarget),
+		text("target", "where bugs go, such as GNOME/{source}, with no other placeholders than {source}, {release} and "+
+			"{version}, or nothing", &t.Target, isTarget),
 		text("account", "a login or mail address on one line, or nothing", &t.Account, isLine),
 		secret("token", "an access token on one line, or nothing", &t.Token, isToken),
 		text("token_file", "the path of a file with the access token, or nothing", &t.tokenFile, isOptionalPath),
@@ -118,9 +110,10 @@ func isTrackerName(s string) bool {
 
 var trackerName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,30}$`)
 
-// isTarget accepts a line with the placeholders {source} and {release}, or nothing.
+// isTarget accepts a line with the placeholders {source}, {release} and {version}, or nothing.
 func isTarget(s string) bool {
-	return isLine(s) && !strings.ContainsAny(strings.NewReplacer("{source}", "", "{release}", "").Replace(s), "{}")
+	return isLine(s) && !strings.ContainsAny(strings.NewReplacer("{source}", "", "{release}", "",
+		"{version}", "").Replace(s), "{}")
 }
 
 // isLine accepts a text of at most 200 bytes without blanks around it, or nothing.
@@ -217,12 +210,13 @@ func (c *Config) readTableVariables(values map[string]string) Mistakes {
 // takeTables sets Trackers.
 func (c *Config) takeTables() {
 	for _, t := range c.tables {
-		defaults := kindDefaults[t.Kind]
-		if _, set := t.given["review"]; !set {
-			t.Review = defaults.review
-		}
-		if _, set := t.given["per_day"]; !set {
-			t.PerDay = defaults.perDay
+		if kind := kinds.Named(t.Kind); kind != nil {
+			if _, set := t.given["review"]; !set {
+				t.Review = kind.Review
+			}
+			if _, set := t.given["per_day"]; !set {
+				t.PerDay = kind.PerDay
+			}
 		}
 		c.Trackers = append(c.Trackers, t.Tracker)
 	}

@@ -72,7 +72,8 @@ func TestTrackerMistakes(t *testing.T) {
 		{"not TOML", gnome + "token = hush1\ntarget = hush\n:::\n[[tracker]\nname = 'x'\n", nil, []string{
 			`F:5: tracker "gnome": token: expected an access token on one line, or nothing, in quotes`,
 			`F:6: tracker "gnome": target: expected where bugs go, such as GNOME/{source}, with no other placeholders than ` +
-				`{source} and {release}, or nothing, got what is not TOML: unexpected character U+0068 'h' at start of value`,
+				`{source}, {release} and {version}, or nothing, got what is not TOML: unexpected character ` +
+				`U+0068 'h' at start of value`,
 			`F:7: tracker "gnome": not TOML: invalid character at start of key: U+003A ':'`,
 			`F:8: tracker "gnome": not TOML: expected ']]' to close array table name`,
 		}},
