@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +36,7 @@ import (
 	"mishap/notify/mail"
 	"mishap/notify/webhook"
 	"mishap/tracker"
+	"mishap/tracker/issuetest"
 	"mishap/tracker/kinds"
 	"mishap/tracker/launchpad"
 	"mishap/tracker/trackertest"
@@ -45,7 +47,10 @@ type Options struct {
 	Store        *db.Store            // nil: a new one
 	Tracker      *trackertest.Tracker // nil: a new one
 	Disconnected bool                 // no access token: the tracker is not connected yet
-	NoFiling     bool                 // filing is switched off
+	// Trackers and Upstreams are kinds of further trackers, each with a practice one. Their names are those of the kinds.
+	Trackers, Upstreams []string
+	NoLaunchpad         bool // there are only Trackers and Upstreams
+	NoFiling            bool // filing is switched off
 	// BaseURL is the public address, as behind a proxy; empty: where the site listens.
 	BaseURL                            string
 	CreateWait                         time.Duration // 0: 4 s
@@ -88,6 +93,7 @@ type Site struct {
 	Mailer    *mail.Mailer
 	Sender    *webhook.Client
 	Tracker   *trackertest.Tracker
+	Practice  map[string]*issuetest.Server // the practice trackers of Options.Trackers and Upstreams, by name
 	Filer     *tracker.Filer
 	Handler   http.Handler // the whole web side, for requests with a context of their own
 	Metrics   *prometheus.Registry
@@ -149,7 +155,8 @@ func New(t testing.TB, o Options) *Site {
 	site.Mailer = newMailer(t, o, base, site)
 	creds := tracker.NewCredentials(tc, site.Bugs)
 	client := launchpad.New(tc, creds)
-	site.Filer = tracker.NewFiler(tc, site.Bugs, tracker.NewSites(site.Bugs, tracker.Member{Config: tc, Creds: creds}))
+	members := site.trackers(t, o, tc, creds)
+	site.Filer = tracker.NewFiler(tc, site.Bugs, tracker.NewSites(site.Bugs, members...))
 	trusted, err := proxies.Parse(proxies.Loopback)
 	if err != nil {
 		t.Fatalf("trusted proxies: %v", err)
@@ -163,7 +170,7 @@ func New(t testing.TB, o Options) *Site {
 			Credentials: creds, Log: o.Log, Now: o.Now, Registerer: site.Metrics,
 			Config: web.Config{
 				BaseURL: base, AllowBugFiling: !o.NoFiling, CreateWait: o.CreateWait, SearchTime: o.SearchTime,
-				TrackerName: "the practice tracker", Privacy: o.Privacy,
+				TrackerName: members[0].Title, Privacy: o.Privacy,
 				SourceLinks: o.SourceLinks, VersionLinks: o.VersionLinks, Cores: o.Cores,
 				AskForCores: !o.NoCores, CorePackages: o.CorePackages,
 				APIRatePerAddress: o.APIRatePerAddress, APIRatePerToken: o.APIRatePerToken,
@@ -191,6 +198,27 @@ func New(t testing.TB, o Options) *Site {
 		site.Filer.Close(ctx)
 	})
 	return site
+}
+
+// trackers returns the trackers of a site. Those besides the first one file bugs at sandbox/trial.
+func (s *Site) trackers(t testing.TB, o Options, first tracker.Config, creds *tracker.Credentials) []tracker.Member {
+	t.Helper()
+	var members []tracker.Member
+	if !o.NoLaunchpad {
+		members = append(members, tracker.Member{Config: first, Creds: creds})
+	}
+	s.Practice = map[string]*issuetest.Server{}
+	for i, name := range slices.Concat(o.Trackers, o.Upstreams) {
+		kind, server := kinds.Named(name), issuetest.New(t, issuetest.Kinds[name]())
+		c := first
+		c.Name, c.Title, c.Kind, c.Target, c.ConsumerKey = name, kind.Title, kind, "sandbox/trial", name
+		c.URL, c.APIURL, c.Mail = server.URL, kind.API(server.URL), server.Mailer()
+		c.Upstream, c.Review, c.PerDay = i >= len(o.Trackers), kind.Review, kind.PerDay
+		c.Token = crash.AccessToken{Token: "mishap@example.org", Secret: "secret-of-mishap"}
+		members = append(members, tracker.Member{Config: c, Creds: tracker.NewCredentials(c, s.Bugs)})
+		s.Practice[name] = server
+	}
+	return members
 }
 
 // newMailer returns the mailer of a site.
