@@ -51,7 +51,7 @@ sampled := TestEmbargoLeavesNoTrace TestVisitorsInferNothing TestVisitorsSeeNoth
 	TestSecretsInUpdates TestRights TestEveryFaultEndsInOneBug TestHostileTexts TestHostileFields \
 	TestMutationsStayTogether TestCheckSeesDamage TestBugsWithoutMachineData TestReadingThroughFaults \
 	TestSectionThroughFaults TestFieldsByReader TestWalks TestNullPointers TestCauses TestAddressesEqualCore \
-	TestFramesEqualDebugger TestBroken
+	TestFramesEqualDebugger TestBroken TestFaultsOfAllKinds TestKillsOfAllKinds
 
 test-more: build ## runs the rest: all pages in a browser, object storage, upgrading PostgreSQL, alerts, failovers, kills and restores, and as root the package and the images
 	@.ci/need postgresql chromium compiler symbols prometheus

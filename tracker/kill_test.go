@@ -20,8 +20,8 @@ import (
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
 	"mishap/tracker"
+	"mishap/tracker/issuetest"
 	"mishap/tracker/kinds"
-	"mishap/tracker/launchpad"
 	"mishap/tracker/trackertest"
 )
 
@@ -42,6 +42,7 @@ func TestMain(m *testing.M) {
 // child configures a child process.
 type child struct {
 	Database, URL, APIURL, Token, Secret string
+	Kind, Relay                          string // of the tracker; an empty kind: Launchpad
 	Settle                               time.Duration
 	Count                                int   // problems whose bugs it requests, numbered from 0
 	Own                                  int64 // id of the person whose own account files every other bug; 0: nobody
@@ -66,8 +67,13 @@ func runChild(spec string) error {
 		Timeout: 2 * time.Second, Settle: c.Settle, Backoff: 10 * time.Millisecond, Pause: time.Millisecond,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	}
-	filer := tracker.NewFiler(cfg, bugs.New(store),
-		tracker.OneSite(cfg, launchpad.New(cfg, tracker.NewCredentials(cfg, bugs.New(store)))))
+	if kind := kinds.Named(c.Kind); kind != nil {
+		cfg.Name, cfg.Target, cfg.Mail = c.Kind, "sandbox/trial", issuetest.MailerTo(c.Relay)
+		cfg.Kind = new(*kind)
+		cfg.Kind.Late = min(kind.Late, 2*time.Second)
+	}
+	filer := tracker.NewFiler(cfg, bugs.New(store), tracker.NewSites(bugs.New(store),
+		tracker.Member{Config: cfg, Creds: tracker.NewCredentials(cfg, bugs.New(store))}))
 	var people sync.WaitGroup
 	for i := range c.Count {
 		people.Go(func() {
@@ -75,7 +81,11 @@ func runChild(spec string) error {
 			if i%2 == 0 {
 				opts.Own = c.Own
 			}
-			if _, err := filer.CreateBug(ctx, problemSignature(i), opts); err != nil {
+			_, err := filer.CreateBug(ctx, problemSignature(i), opts)
+			for crash.KindOf(err) == crash.Refused && cfg.Kind.Late > 0 { // nobody knows: a person decides to send it again
+				_, err = filer.CreateBug(ctx, problemSignature(i), opts)
+			}
+			if err != nil {
 				fmt.Fprintln(os.Stderr, "create:", err)
 			}
 		})
@@ -186,6 +196,67 @@ func TestMoreKilledInstances(t *testing.T) {
 	t.Logf("%d kills, %d of them while a bug was being sent; %d bugs, %d calls to create, %d searches",
 		killed, whileSending, len(h.lp.Bugs()), len(h.lp.Requests(trackertest.OpCreate)),
 		len(h.lp.Requests(trackertest.OpSearch)))
+}
+
+// TestKillsOfAllKinds runs two instances on one database and kills them eight times at random moments while they file
+// 48 bugs in a failing tracker of each kind, some of whose answers come late. No bug may be lost or filed twice.
+func TestKillsOfAllKinds(t *testing.T) {
+	t.Parallel()
+	checktest.Needs(t, "time")
+	const count, kills = 48, 8
+	for _, kind := range checktest.EveryNth(kinds.All, len(kinds.All), 0) {
+		t.Run(kind.Name, func(t *testing.T) {
+			t.Parallel()
+			h := &fixture{t: t, url: dbtest.URL(t)}
+			h.db = dbtest.Open(t, h.url)
+			for i := range count {
+				h.problem(i)
+			}
+			srv := issuetest.New(t, issuetest.Kinds[kind.Name]())
+			srv.HideNew(200 * time.Millisecond)
+			srv.Delay("create", 30*time.Millisecond)
+			for range count / 6 {
+				srv.Fail("create", "", "", issuetest.DropAfter, "", issuetest.ErrorBefore, "")
+			}
+			spec := child{
+				Kind: kind.Name, Relay: srv.Relay, Database: h.url, URL: srv.URL, APIURL: kind.API(srv.URL),
+				Token: "practice@example.org", Secret: "secret-of-mishap",
+				Settle: 400 * time.Millisecond, // longer than the practice tracker works, and its lists lag
+				Count:  count,
+			}
+			filed := func() int { return int(h.totals()[crash.FilingFiled]) }
+			instances := []*exec.Cmd{h.start(spec), h.start(spec)}
+			whileSending := 0
+			for killed := range kills {
+				h.until("some bugs are filed", nil, func() bool { return filed() >= killed*count/(kills+1) })
+				before := len(srv.Requests("create"))
+				h.until("a bug is sent", nil, func() bool { return len(srv.Requests("create")) > before || filed() == count })
+				pause(t, rand.N(40*time.Millisecond))
+				if h.totals()[crash.FilingSending] > 0 {
+					whileSending++
+				}
+				i := rand.IntN(len(instances))
+				checktest.NoError(t, instances[i].Process.Kill())
+				_ = instances[i].Wait() // it was killed
+				instances[i] = h.start(spec)
+			}
+			h.until("all bugs are filed", nil, func() bool { return filed() == count })
+			for i := range count {
+				b := h.bucket(problemSignature(i))
+				var numbers []int64
+				for _, issue := range srv.Issues() {
+					if contains(issue.Text, b.ID.Path()) {
+						numbers = append(numbers, issue.Number)
+					}
+				}
+				if len(numbers) != 1 || crash.NumberInTracker(b.Bug.Number) != numbers[0] {
+					t.Errorf("problem %d: got bugs %v in the tracker, %d linked, want one, linked", i, numbers, b.Bug.Number)
+				}
+			}
+			t.Logf("%d kills, %d of them while a bug was being sent; %d bugs, %d calls to create, %d searches",
+				kills, whileSending, len(srv.Issues()), len(srv.Requests("create")), len(srv.Requests("list")))
+		})
+	}
 }
 
 // sending makes an instance send a bug, and returns when the tracker has the request but does not

@@ -5,6 +5,7 @@ package issuetest
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -105,10 +106,12 @@ type Server struct {
 	hung chan struct{}
 
 	mu       sync.Mutex
+	waiting  map[string]context.CancelCauseFunc // calls of clients in this process; see TimeOutHung
 	issues   []*Issue
 	last     int64             // the last ID
 	tokens   map[string]string // accounts by token
 	hidden   time.Duration     // how long lists do not show a new issue
+	delays   map[string]time.Duration
 	faults   map[string][]Fault
 	requests []Request
 	now      func() time.Time
@@ -149,9 +152,10 @@ func NewServer(kind kind, now func() time.Time) *Server {
 	}
 	s := &Server{
 		kind: kind, mux: http.NewServeMux(), done: make(chan struct{}), now: now,
-		hung:   make(chan struct{}, 100),
+		hung: make(chan struct{}, 1000), waiting: map[string]context.CancelCauseFunc{},
 		tokens: map[string]string{"secret-of-mishap": "mishap"}, faults: map[string][]Fault{},
-		last: max(kind.first, 1) - 1,
+		delays: map[string]time.Duration{},
+		last:   max(kind.first, 1) - 1,
 	}
 	kind.routes(s)
 	return s
@@ -173,8 +177,68 @@ func (s *Server) Fail(operation string, faults ...Fault) {
 	s.locked(func() { s.faults[operation] = append(s.faults[operation], faults...) })
 }
 
+// Delay lets all requests of an operation take a time, half of it before they are carried out.
+func (s *Server) Delay(operation string, d time.Duration) {
+	s.locked(func() { s.delays[operation] = d })
+}
+
+// pause lets half of the time pass that a request of an operation takes.
+func (s *Server) pause(operation string) {
+	var d time.Duration
+	s.locked(func() { d = s.delays[operation] / 2 })
+	if d == 0 {
+		return
+	}
+	select {
+	case <-time.After(d):
+	case <-s.done:
+	}
+}
+
 // Hung has an element for each request that began to hang.
 func (s *Server) Hung() <-chan struct{} { return s.hung }
+
+// hang tells everyone that a call begins to hang, and ends it at once if its client uses TimeOutHung or Mailer.
+func (s *Server) hang(name string) {
+	s.hung <- struct{}{}
+	var giveUp context.CancelCauseFunc
+	s.locked(func() { giveUp = s.waiting[name] })
+	if giveUp != nil {
+		giveUp(context.DeadlineExceeded)
+	}
+}
+
+// callHeader names a call, so that it can end at once if the tracker lets it hang.
+const callHeader = "X-Practice-Call"
+
+// TimeOutHung wraps the transport of a client in the same process. A request that the tracker lets hang fails at
+// once, as if the client's time-out had passed, which can then be so long that a slow machine never reaches it.
+func (s *Server) TimeOutHung(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(req *http.Request) (*http.Response, error) {
+		name := rand.Text()
+		ctx, end := s.await(req.Context(), name)
+		defer end()
+		req = req.Clone(ctx)
+		req.Header.Set(callHeader, name)
+		resp, err := next.RoundTrip(req)
+		if err != nil && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return resp, err
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip sends a request.
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// await returns a context that ends when the call with a name begins to hang.
+func (s *Server) await(ctx context.Context, name string) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	s.locked(func() { s.waiting[name] = cancel })
+	return ctx, func() { s.locked(func() { delete(s.waiting, name) }) }
+}
 
 // HideNew lets lists show new issues only after a time, as an index that lags does.
 func (s *Server) HideNew(d time.Duration) { s.locked(func() { s.hidden = d }) }
@@ -360,10 +424,12 @@ func (s *Server) handleAny(pattern string, choose func(c *call) (operation strin
 			fault = s.nextFault(operation)
 		})
 		var out reply
+		s.pause(operation)
 		if fault == "" || fault.Done() {
 			s.locked(func() { out = route(c) })
 		}
-		s.answer(r.Context(), w, fault, out)
+		s.pause(operation)
+		s.answer(r, w, fault, out)
 	})
 }
 
@@ -376,14 +442,14 @@ func (s *Server) nextFault(operation string) (fault Fault) {
 
 const proxyPage = "<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>"
 
-func (s *Server) answer(ctx context.Context, w http.ResponseWriter, fault Fault, out reply) {
+func (s *Server) answer(r *http.Request, w http.ResponseWriter, fault Fault, out reply) {
 	switch fault {
 	case DropBefore, DropAfter:
 		panic(http.ErrAbortHandler)
 	case HangBefore, HangAfter:
-		s.hung <- struct{}{}
+		s.hang(r.Header.Get(callHeader))
 		select {
-		case <-ctx.Done():
+		case <-r.Context().Done():
 		case <-s.done:
 		}
 		panic(http.ErrAbortHandler)

@@ -76,13 +76,37 @@ func (silent) Printf(string, ...any) {}
 // Println does nothing.
 func (silent) Println(...any) {}
 
-// Mailer returns a client of the relay, or nil if there is none.
+// Mailer returns a client of the relay, or nil if there is none. A mail that the relay of this server lets hang fails
+// at once, as with TimeOutHung.
 func (s *Server) Mailer() tracker.Mailer {
-	relay, err := mail.ParseRelay(s.Relay, "off")
+	if m := MailerTo(s.Relay); m != nil {
+		return &mailer{m, s}
+	}
+	return nil
+}
+
+// MailerTo returns a client of the relay of any server, or nil without an address.
+func MailerTo(relay string) tracker.Mailer {
+	r, err := mail.ParseRelay(relay, "off")
 	if err != nil {
 		return nil
 	}
-	return relay.Sender("mishap.example", 0)
+	return r.Sender("mishap.example", 0)
+}
+
+// mailCall is the name of the call that sends a mail. A queue sends one at a time.
+const mailCall = "mail"
+
+type mailer struct {
+	tracker.Mailer
+	server *Server
+}
+
+// SendMail sends a mail.
+func (m *mailer) SendMail(ctx context.Context, from, to string, message []byte) error {
+	ctx, end := m.server.await(ctx, mailCall)
+	defer end()
+	return m.Mailer.SendMail(ctx, from, to, message)
 }
 
 // NewSession begins a connection.
@@ -163,6 +187,7 @@ func (s *postSession) Data(r io.Reader) error {
 		return err
 	}
 	s.record(mail)
+	s.pause(s.operation)
 	if s.fault == "" || s.fault.Done() {
 		s.locked(func() {
 			process := func() { s.process(s.to, mail) }
@@ -173,10 +198,11 @@ func (s *postSession) Data(r io.Reader) error {
 			}
 		})
 	}
+	s.pause(s.operation)
 	answer := ""
 	switch s.fault {
 	case HangBefore, HangAfter:
-		s.hung <- struct{}{}
+		s.hang(mailCall)
 		<-s.done
 	case PageAfter:
 		answer = proxyPage + "\r\n"
