@@ -36,10 +36,15 @@ func (s *Site) Place() int { return s.place }
 // Explain.
 func (s *Site) Check(ctx context.Context) (string, error) {
 	name, err := s.Tracker.Me(ctx)
+	return name, s.explained(err)
+}
+
+// explained is like Explained, and names the tracker.
+func (s *Site) explained(err error) error {
 	if e, ok := errors.AsType[*CallError](err); ok {
 		e.By = s.called()
 	}
-	return name, Explained(err)
+	return Explained(err)
 }
 
 // Label returns what people call the place: the project, or the name of the tracker.
@@ -208,6 +213,25 @@ func (s *Sites) All(ctx context.Context) ([]*Site, error) {
 	}
 	slices.SortFunc(all, func(a, b *Site) int { return a.place - b.place })
 	return all, nil
+}
+
+// Others returns the sites of all trackers but the first, also those in which no bug has been filed yet if the
+// configuration names them.
+func (s *Sites) Others(ctx context.Context) ([]*Site, error) {
+	for _, m := range s.members {
+		project := ""
+		if m.PerProject() {
+			project = m.Target
+		}
+		if m.Name == crash.FirstTracker || strings.Contains(project, "{") {
+			continue
+		}
+		if _, err := s.At(ctx, m.Name, project); err != nil {
+			return nil, err
+		}
+	}
+	all, err := s.All(ctx)
+	return slices.DeleteFunc(all, func(site *Site) bool { return site.Name == crash.FirstTracker }), err
 }
 
 // load adds the places that other instances have numbered since.

@@ -229,9 +229,10 @@ func (p *program) reconcileCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reconcile",
 		Short: "Finds bugs of mishap's account without a link to a problem",
-		Long: `Lists the bugs that mishap's account has filed under tracker_target and that are not linked to any
+		Long: `Lists the bugs that mishap's accounts have filed in the trackers and that are not linked to any
 problem, for example after the database was restored from an old backup. A bug belongs to the
-problem whose permanent address is in its description.
+problem whose permanent address is in its description. Trackers that number bugs in each project are
+searched in the projects in which the database has bugs, and in that of the configuration.
 
 With --apply it links each bug to its problem; without, it changes nothing. It can run any number
 of times, also while mishap serves. It finds private bugs only if the access token may see them.
@@ -273,17 +274,34 @@ func (p *program) reconcile(ctx context.Context, c config.Config, store *db.Stor
 		}
 	}
 	creds := tracker.NewCredentials(settings, ledger)
-	client := launchpad.New(settings, creds)
-	strays, err := client.StrayBugs(ctx, ledger.KnownBugs, people)
+	sites := trackers(c, settings, creds, ledger)
+	var strays []tracker.Stray
+	if c.HasLaunchpad() {
+		strays, err = launchpad.New(settings, creds).StrayBugs(ctx, ledger.KnownBugs, people)
+		if err != nil {
+			return err
+		}
+	}
+	others, err := sites.Others(ctx)
 	if err != nil {
 		return err
+	}
+	since := time.Unix(0, 0)
+	if !people.Since.IsZero() {
+		since = people.Since.Add(-tracker.SearchMargin)
+	}
+	for _, site := range others {
+		more, err := site.StrayBugs(ctx, since, ledger.KnownBugs)
+		if err != nil {
+			return err
+		}
+		strays = append(strays, more...)
 	}
 	lost, err := p.linkStrays(ctx, store, strays, f.apply)
 	if err != nil || restored.At.IsZero() {
 		return err
 	}
-	reader := watch.NewBugReader(settings, ledger, trackers(c, settings, creds, ledger),
-		watch.BugOptions{Silent: !c.AllowBugFiling})
+	reader := watch.NewBugReader(settings, ledger, sites, watch.BugOptions{Silent: !c.AllowBugFiling})
 	comments, err := reader.PendingComments(ctx)
 	if err != nil {
 		return err
@@ -305,7 +323,7 @@ func (p *program) reconcile(ctx context.Context, c config.Config, store *db.Stor
 // linkStrays lists bugs without a link, and links them if apply is set. It returns the bugs whose
 // problems are not in the database.
 func (p *program) linkStrays(
-	ctx context.Context, store *db.Store, strays []launchpad.Stray, apply bool,
+	ctx context.Context, store *db.Store, strays []tracker.Stray, apply bool,
 ) (lost map[crash.BucketID]int64, failed error) {
 	lost = map[crash.BucketID]int64{}
 	if len(strays) == 0 {
@@ -331,7 +349,7 @@ func (p *program) linkStrays(
 		if stray.Marker != "" {
 			problem = stray.Bucket.String()
 		}
-		w.row(stray.Number, problem, what, stray.Title)
+		w.row(crash.BugText(stray.Number), problem, what, stray.Title)
 	}
 	if err := w.Flush(); err != nil {
 		return lost, err
@@ -359,7 +377,7 @@ func (p *program) listHeld(
 		if c.Exists {
 			what = "not sent: the bug has it"
 		}
-		w.row("comment", fmt.Sprintf("bug %d", c.Bug), "-", what, fmt.Sprintf("%s %s", c.Kind, c.About))
+		w.row("comment", "bug "+crash.BugText(c.Bug), "-", what, fmt.Sprintf("%s %s", c.Kind, c.About))
 	}
 	for _, item := range items {
 		what := "sent: newer than the backup"
@@ -383,7 +401,7 @@ func (p *program) listHeld(
 // reconcileOne links a bug to its problem if apply is set. It returns a description of the action,
 // and whether the problem is in the database.
 func reconcileOne(
-	ctx context.Context, store *db.Store, stray launchpad.Stray, apply bool,
+	ctx context.Context, store *db.Store, stray tracker.Stray, apply bool,
 ) (what string, known bool, err error) {
 	if stray.Marker == "" {
 		return "names no problem", false, nil
@@ -402,7 +420,7 @@ func reconcileOne(
 		what = "can be linked"
 	}
 	if bucket.Bug.Number != 0 {
-		what += fmt.Sprintf(", besides bug %d", bucket.Bug.Number)
+		what += ", besides bug " + bucket.Bug.Text()
 	}
 	return what, true, err
 }

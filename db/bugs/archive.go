@@ -399,14 +399,18 @@ func (s *Store) KnownBugs(ctx context.Context, numbers []int64) ([]int64, error)
 var errBeingFiled = crash.Errorf(crash.Conflict, "being_filed", "A bug for this problem is being filed at this "+
 	"moment; run this again shortly.")
 
+const sqlFilingForBug = `
+	select ` + filingColumns + ` from filings
+	where bucket_id = @bucket and upstream = upstream_bug(@number) for update`
+
 // ReconcileBug links a bucket to a bug that mishap has filed for it, and that was found in the
 // tracker. It ends an open filing of the bucket with that bug. Calling it again changes nothing. It
 // returns Conflict while a bug for the bucket is being sent.
 func (s *Store) ReconcileBug(ctx context.Context, bucket crash.BucketID, bug crash.Bug) error {
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
 		var f crash.Filing
-		err := scanFiling(tx.QueryRow(ctx, sqlFilingOfBucket, pgx.NamedArgs{
-			"bucket": bucket[:], "upstream": false,
+		err := scanFiling(tx.QueryRow(ctx, sqlFilingForBug, pgx.NamedArgs{
+			"bucket": bucket[:], "number": bug.Number,
 		}), &f)
 		switch {
 		case errors.Is(err, pgx.ErrNoRows) || f.State == crash.FilingFiled:

@@ -2,6 +2,7 @@ package kinds_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -268,5 +269,41 @@ func waitFor(t *testing.T, filer *tracker.Filer, holds func() bool) {
 		if time.Since(began) > patience {
 			t.Fatal("it never came")
 		}
+	}
+}
+
+// TestStrayBugs finds the bugs that mishap filed and that a restored database lacks, in each kind of tracker.
+func TestStrayBugs(t *testing.T) {
+	t.Parallel()
+	store := bugs.New(dbtest.Open(t, dbtest.URL(t)))
+	for _, k := range kinds.All {
+		t.Run(k.Name, func(t *testing.T) {
+			t.Parallel()
+			srv := issuetest.New(t, issuetest.Kinds[k.Name]())
+			cfg := tracker.Config{
+				Name: k.Name, Kind: k, URL: srv.URL, APIURL: k.API(srv.URL), Target: "sandbox/trial",
+				BaseURL: "https://mishap.example", Timeout: patience, Mail: srv.Mailer(), Log: dbtest.Log(t),
+				Token: crash.AccessToken{Token: "practice@example.org", Secret: "secret-of-mishap"},
+			}
+			sites := tracker.NewSites(store, tracker.Member{Config: cfg, Creds: tracker.NewCredentials(cfg, store)})
+			site := dbtest.Must(sites.Others(t.Context()))(t)[0]
+			id := crash.BucketIDOf("lost " + k.Name)
+			for _, marker := range []string{cfg.BaseURL + id.Path(), "https://example.org/"} {
+				_, err := site.Tracker.Create(t.Context(), crash.Intent{
+					Target: "sandbox/trial", Title: "It crashed", Description: "It crashed.\n\n" + marker + "\n", Marker: marker,
+				}, tracker.MaxSending)
+				if e, ok := errors.AsType[*tracker.CallError](err); ok && k.Mail && e.Outcome == tracker.OutcomeUnknown {
+					err = nil
+				}
+				checktest.NoError(t, err)
+			}
+			strays := dbtest.Must(site.StrayBugs(t.Context(), time.Unix(0, 0), store.KnownBugs))(t)
+			if len(strays) != 2 || strays[0].Bucket != id || strays[1].Marker != "" || crash.PlaceOf(strays[0].Number) == 0 {
+				t.Fatalf("got %+v, want the bug of the problem and another", strays)
+			}
+			known := func(context.Context, []int64) ([]int64, error) { return []int64{strays[0].Number}, nil }
+			rest := dbtest.Must(site.StrayBugs(t.Context(), time.Unix(0, 0), known))(t)
+			checktest.Equal(t, "strays besides the known one", len(rest), 1)
+		})
 	}
 }

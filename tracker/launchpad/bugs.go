@@ -503,18 +503,6 @@ func (c *Client) filedBy(ctx context.Context, account, target string, since time
 	return tasks, err
 }
 
-// Stray is a bug of our account that has no link to a bucket.
-type Stray struct {
-	Number int64
-	Title  string
-	URL    string
-	Bucket crash.BucketID // the bucket that Marker names, or zero
-	Marker string         // the permanent address of a problem in the description, or empty
-}
-
-// LinkedBugs returns those of the bugs that are linked to a bucket.
-type LinkedBugs func(ctx context.Context, numbers []int64) ([]int64, error)
-
 // People are accounts of the tracker with which people file bugs through mishap.
 type People struct {
 	Accounts []string
@@ -524,7 +512,7 @@ type People struct {
 // StrayBugs returns the bugs without a link that our account has ever filed under the target, and
 // those of people that name a problem of this installation. It includes closed bugs and duplicates,
 // but not bugs that our account may not see. The errors are those of Check.
-func (c *Client) StrayBugs(ctx context.Context, linked LinkedBugs, people People) ([]Stray, error) {
+func (c *Client) StrayBugs(ctx context.Context, linked tracker.LinkedBugs, people People) ([]tracker.Stray, error) {
 	me, err := tracker.Check(ctx, c)
 	if err != nil {
 		return nil, err
@@ -533,7 +521,9 @@ func (c *Client) StrayBugs(ctx context.Context, linked LinkedBugs, people People
 	return strays, tracker.Explained(err)
 }
 
-func (c *Client) strays(ctx context.Context, me string, linked LinkedBugs, people People) ([]Stray, error) {
+func (c *Client) strays(
+	ctx context.Context, me string, linked tracker.LinkedBugs, people People,
+) ([]tracker.Stray, error) {
 	numbers, err := c.bugsOf(ctx, me, time.Time{})
 	if err != nil {
 		return nil, err
@@ -557,7 +547,7 @@ func (c *Client) strays(ctx context.Context, me string, linked LinkedBugs, peopl
 	for _, n := range withLink {
 		skip[n] = true
 	}
-	var out []Stray
+	var out []tracker.Stray
 	for i, n := range numbers {
 		if skip[n] {
 			continue
@@ -570,8 +560,8 @@ func (c *Client) strays(ctx context.Context, me string, linked LinkedBugs, peopl
 		if err != nil {
 			return nil, err
 		}
-		stray := Stray{Number: n, Title: tracker.Clean(bug.Title, maxName), URL: c.BugURL(n)}
-		stray.Bucket, stray.Marker = c.problemIn(bug.Description)
+		stray := tracker.Stray{Number: n, Title: tracker.Clean(bug.Title, maxName), URL: c.BugURL(n)}
+		stray.Bucket, stray.Marker = c.cfg.ProblemIn(bug.Description)
 		if i >= own && !strings.HasPrefix(stray.Marker, c.cfg.BaseURL+"/") {
 			continue // people file bugs by hand, too
 		}
@@ -594,29 +584,4 @@ func (c *Client) bugsOf(ctx context.Context, account string, since time.Time) ([
 		numbers = append(numbers, n)
 	}
 	return numbers, nil
-}
-
-var problemAddress = regexp.MustCompile(`https?://[^\s<>"]{1,200}/problem/([0-9a-f]{40})\b`)
-
-// problemIn returns the permanent address of a problem in a text, and its bucket. It prefers an
-// address of this installation to one of another, which may be a former address of this one.
-func (c *Client) problemIn(text string) (crash.BucketID, string) {
-	var marker, hash string
-	for _, m := range problemAddress.FindAllStringSubmatch(text, -1) {
-		ours := strings.HasPrefix(m[0], c.cfg.BaseURL+"/problem/")
-		if marker == "" || ours {
-			marker, hash = m[0], m[1]
-		}
-		if ours {
-			break
-		}
-	}
-	if marker == "" {
-		return crash.BucketID{}, ""
-	}
-	id, err := crash.ParseBucketID(hash)
-	if err != nil {
-		return crash.BucketID{}, ""
-	}
-	return id, marker
 }
