@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Route says where the bugs of some source packages go.
@@ -19,18 +21,29 @@ type Route struct {
 	Target      string // project or component there, with {source}, {release} and {version}; empty: the configured one
 }
 
+// String returns the route in words: "linux*, KernelOops → gnome".
+func (r Route) String() string {
+	text := r.Package
+	for _, part := range []string{r.ProblemType, r.Release} {
+		if part != "" {
+			text += ", " + part
+		}
+	}
+	return text + " → " + r.Tracker
+}
+
 // Routes are all routes, in order.
 type Routes []Route
 
 // MaxRoutes is the largest number of routes.
 const MaxRoutes = 100_000
 
-// First returns the first route to one of some trackers that fits a source package, a problem type and a release. It
-// returns false if none does.
-func (all Routes) First(source, problemType string, release Release, trackers []string) (Route, bool) {
+// First returns the first route that fits a source package, a problem type and a release, without those to other
+// trackers. It returns false if there is none.
+func (all Routes) First(source, problemType string, release Release, others []string) (Route, bool) {
 	for _, r := range all {
 		if fits(r.Package, source) && (r.ProblemType == "" || r.ProblemType == problemType) &&
-			(r.Release == "" || fits(r.Release, string(release))) && slices.Contains(trackers, r.Tracker) {
+			(r.Release == "" || fits(r.Release, string(release))) && !slices.Contains(others, r.Tracker) {
 			return r, true
 		}
 	}
@@ -57,23 +70,32 @@ func (all Routes) Text() string {
 	return out.String()
 }
 
+// maxRouteText is the largest length of one value of a route, in characters.
+const maxRouteText = 200
+
 // ReadRoutes reads routes from CSV. The first line names the columns: package and tracker, and, as needed, type,
-// release and target. Every name of a tracker must be known. It returns Unprocessable with a sentence that names the
-// line.
-func ReadRoutes(text string, trackers []string) (Routes, error) {
+// release and target. check says what is wrong with a route, or returns an empty text. ReadRoutes returns Unprocessable
+// with a sentence that names the line.
+func ReadRoutes(text string, check func(Route) string) (Routes, error) {
 	wrong := func(line int, format string, args ...any) error {
 		return Errorf(Unprocessable, "bad_routes", "Line %d: %s", line, fmt.Sprintf(format, args...))
 	}
+	text = strings.TrimPrefix(text, "\ufeff") // spreadsheets write it
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
 	}
 	r := csv.NewReader(strings.NewReader(text))
 	r.Comment, r.TrimLeadingSpace = '#', true
 	names, err := r.Read()
-	for _, name := range names {
-		if !slices.Contains(routeColumns, name) {
-			return nil, wrong(1, "there is no column %q. The first line names the columns: %s.", Shorten(name, 40),
-				strings.Join(routeColumns, ", "))
+	head := 1
+	if err == nil {
+		head, _ = r.FieldPos(0)
+	}
+	for i, name := range names {
+		names[i] = strings.TrimSpace(name)
+		if !slices.Contains(routeColumns, names[i]) {
+			return nil, wrong(head, "there is no column %q. The first line names the columns: %s.",
+				Shorten(strings.ToValidUTF8(names[i], "\ufffd"), 40), strings.Join(routeColumns, ", "))
 		}
 	}
 	var routes Routes
@@ -91,15 +113,17 @@ func ReadRoutes(text string, trackers []string) (Routes, error) {
 		_, badPackage := path.Match(route.Package, "")
 		_, badRelease := path.Match(route.Release, "")
 		switch {
+		case slices.ContainsFunc(fields, notOneLine):
+			return nil, wrong(line, "a value has more than %d characters or invalid ones.", maxRouteText)
 		case route.Package == "":
 			return nil, wrong(line, "the source package is missing. * stands for all of them.")
 		case badPackage != nil || badRelease != nil:
 			return nil, wrong(line, "the pattern has an unfinished bracket. * stands for any characters, \\[ for a bracket.")
-		case !slices.Contains(trackers, route.Tracker):
-			return nil, wrong(line, "there is no tracker %q in the configuration. There is %s.", Shorten(route.Tracker, 40),
-				strings.Join(trackers, ", "))
 		case len(routes) == MaxRoutes:
 			return nil, wrong(line, "there are more than %d routes.", MaxRoutes)
+		}
+		if problem := check(route); problem != "" {
+			return nil, wrong(line, "%s", problem)
 		}
 		routes = append(routes, route)
 	}
@@ -110,4 +134,9 @@ func ReadRoutes(text string, trackers []string) (Routes, error) {
 		return nil, err
 	}
 	return routes, nil
+}
+
+// notOneLine reports whether a value of a route is no short line of text.
+func notOneLine(s string) bool {
+	return !utf8.ValidString(s) || utf8.RuneCountInString(s) > maxRouteText || strings.ContainsFunc(s, unicode.IsControl)
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -45,70 +46,122 @@ type Destination struct {
 }
 
 // Where says for people where the bug goes: "tidewatch in Ubuntu", "GNOME/mutter in GNOME".
-func (d Destination) Where() string {
-	if d.Kind.Name == crash.FirstTracker {
-		if _, source, ok := strings.Cut(d.Target, "/+source/"); ok {
-			return source + " in " + d.Config.Target
-		}
-		return d.Config.Target
-	}
-	return d.Target + " in " + d.Title
+func (d Destination) Where() string { return Choice{Member: d.Member, Target: d.Target}.Where() }
+
+// Choice is the tracker that gets the bug of a problem, and what decided that.
+type Choice struct {
+	Member
+	Target string      // what the bug is filed against there, in the tracker's form
+	Route  crash.Route // zero: no route decided
 }
 
-// Destination returns where the bug of a problem goes: by the first route that fits, else to the first tracker. For
+// Where says for people where the bug goes, as Destination.Where does.
+func (c Choice) Where() string {
+	if c.Kind.Name != crash.FirstTracker {
+		return c.Target + " in " + c.Title
+	}
+	distribution, source, ok := strings.Cut(strings.TrimPrefix(c.Target, "/"), "/+source/")
+	if ok {
+		return unescape(source) + " in " + unescape(distribution)
+	}
+	return unescape(distribution)
+}
+
+// unescape returns a piece of a path as it was before Escape.
+func unescape(s string) string {
+	if text, err := url.PathUnescape(s); err == nil {
+		return text
+	}
+	return s
+}
+
+// Choose returns where the bug of a problem goes: by the first route that fits, else to the first tracker. For
 // upstream, only routes to upstream's trackers count, and there has to be one. It returns Unprocessable if the bug
-// cannot go there.
-func (c *composer) Destination(ctx context.Context, b crash.Bucket, upstream bool) (Destination, error) {
+// cannot go there, with the code no_tracker and the route if that leads to a tracker that is not configured.
+func (c *composer) Choose(ctx context.Context, b crash.Bucket, upstream bool) (Choice, error) {
 	routes, err := c.store.RoutesFor(ctx, b.SourcePackage)
+	if err != nil {
+		return Choice{}, err
+	}
+	var others []string
+	for _, m := range c.sites.Members() {
+		if m.Upstream != upstream {
+			others = append(others, m.Name)
+		}
+	}
+	route, found := routes.First(b.SourcePackage, b.ProblemType, b.LastSeenRelease, others)
+	choice, known := Choice{Route: route}, false
+	switch {
+	case found:
+		if choice.Member, known = c.sites.Member(route.Tracker); !known {
+			return choice, crash.Errorf(crash.Unprocessable, "no_tracker", "The route “%s” leads to a tracker that is not "+
+				"in this instance's configuration. An administrator can change the route at /admin/routes, or add the "+
+				"[[tracker]] table.", Clean(route.String(), 200))
+		}
+	case upstream:
+		return choice, crash.Errorf(crash.Unprocessable, "no_upstream", "No route says where bugs of the upstream "+
+			"project of %s go. An administrator can add one at /admin/routes.", cmp.Or(b.SourcePackage, "this problem"))
+	default:
+		if choice.Member, known = c.sites.First(false); !known {
+			return choice, errNotConfigured("a tracker for this bug")
+		}
+	}
+	choice.Target = expand(cmp.Or(route.Target, choice.Member.Target), b)
+	if choice.Kind.Name == crash.FirstTracker {
+		choice.Target = "/" + Escape(choice.Target)
+		if b.SourcePackage != "" {
+			choice.Target += "/+source/" + Escape(b.SourcePackage)
+		}
+		return choice, nil
+	}
+	if !choice.Kind.Targets.MatchString(choice.Target) {
+		return choice, crash.Errorf(crash.Unprocessable, "bad_target", "The bug would go to “%s” in %s, which is "+
+			"not of the form %s. An administrator can correct it at /admin/routes.", Clean(choice.Target, 200), choice.Title,
+			choice.Kind.Form)
+	}
+	return choice, nil
+}
+
+// Destination is Choose with the place that the bug's number has.
+func (c *composer) Destination(ctx context.Context, b crash.Bucket, upstream bool) (Destination, error) {
+	choice, err := c.Choose(ctx, b, upstream)
 	if err != nil {
 		return Destination{}, err
 	}
-	var names []string
-	for _, m := range c.sites.Members() {
-		if m.Upstream == upstream {
-			names = append(names, m.Name)
-		}
-	}
-	route, found := routes.First(b.SourcePackage, b.ProblemType, b.LastSeenRelease, names)
-	member, known := c.sites.First(upstream)
-	switch {
-	case found:
-		member, known = c.sites.Member(route.Tracker)
-	case upstream:
-		return Destination{}, crash.Errorf(crash.Unprocessable, "no_upstream", "No route says where bugs of the upstream "+
-			"project of %s go. An administrator can add one at /admin/routes.", cmp.Or(b.SourcePackage, "this problem"))
-	}
-	if !known {
-		return Destination{}, errNotConfigured("a tracker for this bug")
-	}
-	target := expand(cmp.Or(route.Target, member.Target), b)
-	if member.Kind.Name == crash.FirstTracker {
-		return c.firstTracker(ctx, member, target, b)
-	}
-	if !member.Kind.Targets.MatchString(target) {
-		return Destination{}, crash.Errorf(crash.Unprocessable, "bad_target", "The bug would go to “%s” in %s, which is "+
-			"not of the form %s. An administrator can correct it at /admin/routes.", Clean(target, 200), member.Title,
-			member.Kind.Form)
-	}
 	project := ""
-	if member.PerProject() {
-		project = target
+	if choice.PerProject() {
+		project = choice.Target
 	}
-	site, err := c.sites.At(ctx, member.Name, project)
-	return Destination{site, target}, err
+	site, err := c.sites.At(ctx, choice.Name, project)
+	return Destination{site, choice.Target}, err
 }
 
-// firstTracker returns the destination of a source package of a distribution in Launchpad, or of the distribution as a
-// whole if there is no package.
-func (c *composer) firstTracker(
-	ctx context.Context, m Member, distribution string, b crash.Bucket,
-) (Destination, error) {
-	site, err := c.sites.At(ctx, m.Name, "")
-	target := "/" + Escape(distribution)
-	if b.SourcePackage != "" {
-		target += "/+source/" + Escape(b.SourcePackage)
+// CheckRoute says what is wrong with a route: its tracker is not in the configuration, or its target is not of the
+// tracker's form. It returns an empty text for a correct one.
+func (s *Sites) CheckRoute(r crash.Route) string {
+	m, ok := s.Member(r.Tracker)
+	if !ok {
+		return fmt.Sprintf("there is no tracker %q in the configuration. There is %s.", Clean(r.Tracker, 40),
+			strings.Join(s.Names(), ", "))
 	}
-	return Destination{site, target}, err
+	sample := crash.Bucket{SourcePackage: r.Package, LastSeenVersion: "1.0-1", LastSeenRelease: "Example 1.0"}
+	if strings.ContainsAny(r.Package, `*?[\`) {
+		sample.SourcePackage = "package"
+	}
+	given := cmp.Or(r.Target, m.Target)
+	target := expand(given, sample)
+	if strings.ContainsAny(target, "{}") {
+		return fmt.Sprintf("the target “%s” has an unknown placeholder. There are {source}, {release} and {version}.",
+			Clean(given, 200))
+	}
+	switch {
+	case given == "":
+		return fmt.Sprintf("the target is missing, and the configuration of %s has none. Its form is %s.", m.Title,
+			m.Kind.Form)
+	case !m.Kind.Targets.MatchString(target):
+		return fmt.Sprintf("“%s” is no target in %s, whose form is %s.", Clean(given, 200), m.Title, m.Kind.Form)
+	}
+	return ""
 }
 
 // compose returns the bug that one click files for a bucket. From the report it uses only the

@@ -191,6 +191,7 @@ var Actions = map[string]string{
 	"regroup.stop":            "Stopped regrouping",
 	RequestOther:              "Sent a request that may change something",
 	RequestRefused:            "Requested something",
+	"routes.save":             "Saved where bugs go",
 	"rule.change":             "Changed a rule",
 	"rule.create":             "Created a rule",
 	"rule.delete":             "Deleted a rule",

@@ -131,6 +131,8 @@ func auditLink(r audit.Record) string {
 		return layout.PathRules
 	case strings.HasPrefix(r.Action, "endpoint."), strings.HasPrefix(r.Action, "delivery."):
 		return layout.PathEndpoints
+	case r.Action == "routes.save":
+		return layout.PathRoutes
 	case strings.HasPrefix(r.Action, "template."):
 		return layout.PathTemplates
 	}

@@ -19,7 +19,7 @@ var adminPages = []struct {
 	parts       []string
 }{
 	{PathAdmin, "Health", nil},
-	{PathTracker, "Bug tracker", []string{PathTemplates, PathFilings}},
+	{PathTracker, "Bug tracker", []string{PathRoutes, PathTemplates, PathFilings}},
 	{PathPeople, "People", []string{PathAccess, PathServices, "/service", PathAllTokens}},
 	{PathRules, "Rules and notifications", []string{PathEndpoints, PathMailAdmin}},
 	{PathData, "Data", []string{PathPrivacy, PathRegroup, PathSymbols, PathErasures}},

@@ -124,6 +124,7 @@ const (
 	PathServices  = "/admin/services"
 	PathSymbols   = "/admin/symbols"
 	PathTemplates = "/admin/templates"
+	PathRoutes    = "/admin/routes"
 )
 
 // Address returns a path with those parts of a query that are not empty.
