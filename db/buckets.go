@@ -32,7 +32,8 @@ const (
 		coalesce((w.first_version).version, ''),
 		coalesce((w.last_version).version, ''), coalesce((w.last_version).release, ''),
 		coalesce((w.first_release).release, ''), coalesce((w.last_release).release, ''),
-		g.number, g.title, g.url, g.how, g.person, g.at, g.state, g.master, g.master_title, g.master_url, g.place,
+		g.number, g.title, g.url, g.how, g.person, g.at, g.state, g.master, g.master_title, g.master_url,
+		g.tracker, g.project, g.upstream,
 		coalesce(f.id, 0), coalesce(f.state, ''), coalesce(f.bug_number, 0), coalesce(f.person, ''),
 		coalesce(f.target, ''),
 		coalesce(f.title, ''), coalesce(f.marker, ''), coalesce(f.problem, ''),
@@ -71,7 +72,8 @@ const (
 			select ` + BugColumns + ` from bucket_bugs as l ` + BugJoins + `
 			where l.bucket_id in (select id from buckets where head = b.id) and not coalesce(pl.upstream, false)
 			order by ` + BugOrder + ` limit 1
-		) as g (number, title, url, how, person, at, state, master, master_title, master_url, place) on true
+		) as g (number, title, url, how, person, at, state, master, master_title, master_url, tracker, project, upstream)
+			on true
 		left join lateral (
 			select * from filings where bucket_id in (select id from buckets where head = b.id) and not upstream
 			order by case when state in ('filing', 'uncertain') then 0 when state = 'queued' then 1

@@ -224,7 +224,8 @@ const (
 	// BugColumns are the columns that BugScan reads.
 	BugColumns = `
 		g.number, g.title, g.url, l.how, l.person, l.at, to_jsonb(st), to_jsonb(m),
-		coalesce(mg.title, ''), coalesce(mg.url, ''), to_jsonb(pl)`
+		coalesce(mg.title, ''), coalesce(mg.url, ''),
+		coalesce(pl.tracker, ''), coalesce(pl.project, ''), coalesce(pl.upstream, false)`
 	// BugJoins joins the tables that BugColumns needs.
 	BugJoins = `
 		join bugs as g on g.number = l.bug_number
@@ -244,14 +245,15 @@ type BugScan struct {
 	at                      time.Time
 	state, master           *StoredState
 	masterTitle, masterURL  *string
-	place                   *crash.BugPlace
+	tracker, project        *string
+	upstream                *bool
 }
 
 // Columns returns the scan targets for BugColumns.
 func (b *BugScan) Columns() []any {
 	return []any{
 		&b.number, &b.title, &b.url, &b.how, &b.person, OrZero(&b.at), &b.state, &b.master, &b.masterTitle, &b.masterURL,
-		&b.place,
+		&b.tracker, &b.project, &b.upstream,
 	}
 }
 
@@ -261,9 +263,7 @@ func (b *BugScan) Bug() crash.Bug {
 		return crash.Bug{}
 	}
 	out := crash.Bug{Number: *b.number, Title: *b.title, URL: *b.url, How: crash.LinkHow(*b.how), By: *b.person, At: b.at}
-	if b.place != nil {
-		out.Place = *b.place
-	}
+	out.Place = crash.BugPlace{Tracker: *b.tracker, Project: *b.project, Upstream: *b.upstream}
 	out.State = b.state.State(out.Number, out.Title)
 	if b.master != nil {
 		master := b.master.State(b.master.Number, *b.masterTitle)
