@@ -16,6 +16,7 @@ import (
 	"mishap/handlers/admin"
 	"mishap/handlers/api"
 	"mishap/handlers/export"
+	"mishap/handlers/hooks"
 	"mishap/handlers/panel"
 	"mishap/handlers/problems"
 	"mishap/handlers/web"
@@ -56,6 +57,9 @@ func (s *Server) routes() (http.Handler, error) {
 		links.Get(eventsview.PathUnsubscribe+"{token}", do(s.events.ShowUnsubscribe))
 		links.Post(eventsview.PathUnsubscribe+"{token}", do(s.events.Unsubscribe))
 	})
+
+	root.With(s.web.NoteAddress, web.Deadline(web.PageTime), s.web.LimitVisitors).
+		Post(hooks.PathTracker+"{name}", do(s.hooks.Receive))
 
 	site := chi.NewRouter()
 	site.Use(s.web.NoteAddress, web.Deadline(web.PageTime),

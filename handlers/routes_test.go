@@ -916,7 +916,7 @@ var rightsCases = slices.Concat(
 		"GET /readyz", "GET /login", "POST /login", "POST /login/openid", "GET /login/openid/return",
 		"POST /login/openid/return",
 		"POST /login/oidc", "GET /login/oidc/return", "POST /login/oidc/logout", "GET /login/code",
-		"POST /login/code", "GET /unsubscribe/{token}", "POST /unsubscribe/{token}"),
+		"POST /login/code", "GET /unsubscribe/{token}", "POST /unsubscribe/{token}", "POST /hooks/tracker/{name}"),
 	plain(anyPerson, "GET /account", "POST /account/identities/link", "POST /account/identities/{id}/unlink",
 		"POST /account/password", "GET /login/resume", "GET /service/{name}",
 		"POST /service/{name}/tokens/{id}/renew", "POST /service/{name}/tokens/{id}/revoke",

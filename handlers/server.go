@@ -26,6 +26,7 @@ import (
 	"mishap/handlers/bugs"
 	"mishap/handlers/events"
 	"mishap/handlers/export"
+	"mishap/handlers/hooks"
 	"mishap/handlers/panel"
 	"mishap/handlers/people"
 	"mishap/handlers/problems"
@@ -61,6 +62,7 @@ type Server struct {
 	admin     *admin.Pages
 	people    *people.Pages
 	events    *events.Pages
+	hooks     *hooks.Receiver
 	handler   http.Handler
 }
 
@@ -104,6 +106,7 @@ func New(d Deps) (*Server, error) {
 			Store: d.Store, Events: d.Events, People: d.People, Filer: d.Filer, Mailer: d.Mailer, Sender: d.Sender,
 			Checks: checks,
 		}),
+		hooks:  hooks.New(kit, hooks.Deps{Bugs: d.Bugs, Sites: d.Filer.Sites()}),
 		tokens: d.People,
 	}
 	s.lists, s.problems, s.decisions = problems.New(kit, panel, exporter, problems.Deps{

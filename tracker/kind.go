@@ -2,6 +2,7 @@ package tracker
 
 import (
 	"cmp"
+	"net/http"
 	"regexp"
 	"strings"
 	"time"
@@ -37,6 +38,11 @@ type Kind struct {
 	Late   time.Duration
 	Review bool // a person reviews each bug before it is sent
 	PerDay int  // bugs that are filed at most, unless the configuration says otherwise; 0: any number
+
+	// Hook checks and reads a call of the tracker's webhook, which is only a reason to read the bug: nothing else of
+	// its body is believed. It returns Unauthenticated if the secret does not fit, and Invalid for a call that cannot
+	// be read. Nil: the tracker has no webhooks.
+	Hook func(h http.Header, body []byte, secret crash.Secret) (Change, error)
 }
 
 // PlainTags match the tags of trackers that do not limit their characters.

@@ -106,7 +106,9 @@ type Config struct {
 	Version     string            // of mishap, for the User-Agent
 	Token       crash.AccessToken // configured for this instance; zero: none
 	Variant     string            // of the kind's API; empty: the usual one
-	Group       string            // group of the tracker that private bugs are shown to; empty: none is known
+	// WebhookSecret proves that calls of webhooks come from the tracker. Empty: it calls none.
+	WebhookSecret crash.Secret
+	Group         string // group of the tracker that private bugs are shown to; empty: none is known
 
 	Timeout time.Duration // for one answer; 0: 75 s, since Launchpad may work for 65 s
 	Settle  time.Duration // pause between an unknown outcome and the search for it; 0: the kind's, or 75 s

@@ -262,7 +262,7 @@ var libraries = map[string]string{
 	"github.com/riverqueue/river":                    "db/*",
 	"github.com/schollz/progressbar/v3":              "cmd/mishap",
 	"github.com/spf13/cobra":                         "cmd/mishap",
-	"github.com/standard-webhooks/standard-webhooks": "notify/webhook",
+	"github.com/standard-webhooks/standard-webhooks": "notify/webhook tracker/gitlab",
 	"github.com/therootcompany/xz":                   "crash/symbols/*",
 	"github.com/wneessen/go-mail":                    "notify/mail",
 	"go.opentelemetry.io/contrib":                    "cmd/mishap/traces",

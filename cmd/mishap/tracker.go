@@ -69,6 +69,7 @@ func trackers(
 		settings.Name, settings.Title, settings.Kind = t.Name, t.Name, trackerkinds.Named(t.Kind)
 		settings.URL, settings.APIURL = t.URL, cmp.Or(t.APIURL, settings.Kind.API(t.URL))
 		settings.ConsumerKey, settings.Target, settings.Variant, settings.Group = t.Name, t.Target, t.Variant, t.Group
+		settings.WebhookSecret = t.WebhookSecret
 		settings.Upstream, settings.Review = t.Upstream, t.Review
 		settings.PerMinute, settings.PerDay = t.PerMinute, t.PerDay
 		settings.Token = crash.AccessToken{}

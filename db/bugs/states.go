@@ -171,6 +171,33 @@ func (s *Store) SaveChanges(ctx context.Context, place int, numbers []int64, unt
 }
 
 const (
+	sqlForgetCalls = `delete from tracker_calls where at < now() - interval '7 days'`
+	sqlAddCalls    = `
+		insert into tracker_calls (tracker, id, at) select @tracker, unnest(@ids::text[]), now()
+		where not exists (select from tracker_calls where tracker = @tracker and id = any(@ids::text[]))
+		on conflict do nothing`
+)
+
+// ReceiveCall schedules those of the bugs that are linked here to be read, because a tracker has called. The ids
+// identify the call. ReceiveCall returns false, and does nothing, if it knows one of them from the past week.
+func (s *Store) ReceiveCall(
+	ctx context.Context, tracker string, ids []string, numbers []int64,
+) (first bool, err error) {
+	args := pgx.NamedArgs{"tracker": tracker, "ids": ids, "numbers": listOf(numbers)}
+	err = s.InTx(ctx, func(tx pgx.Tx) error {
+		if err := db.Exec(ctx, tx, args, sqlForgetCalls); err != nil {
+			return err
+		}
+		added, err := tx.Exec(ctx, sqlAddCalls, args)
+		if first = added.RowsAffected() == int64(len(ids)); err != nil || !first {
+			return err
+		}
+		return db.Exec(ctx, tx, args, sqlReadBugsNow)
+	})
+	return first, db.Wrap(err, "call of tracker %s", tracker)
+}
+
+const (
 	sqlPlaces   = `select place, tracker, project, upstream from bug_places order by place`
 	sqlAddPlace = `
 		insert into bug_places (place, tracker, project, upstream)

@@ -200,6 +200,9 @@ func New(t testing.TB, o Options) *Site {
 	return site
 }
 
+// WebhookSecret is the secret of the webhooks of a site's further trackers. It is a valid signing token, too.
+const WebhookSecret = "whsec_bWlzaGFwLXByYWN0aWNlLXdlYmhvb2stc2VjcmV0IQ==" //nolint:gosec // of a practice tracker
+
 // trackers returns the trackers of a site. Those besides the first one file bugs at sandbox/trial.
 func (s *Site) trackers(t testing.TB, o Options, first tracker.Config, creds *tracker.Credentials) []tracker.Member {
 	t.Helper()
@@ -215,6 +218,7 @@ func (s *Site) trackers(t testing.TB, o Options, first tracker.Config, creds *tr
 		c.URL, c.APIURL, c.Mail = server.URL, kind.API(server.URL), server.Mailer()
 		c.Upstream, c.Review, c.PerDay = i >= len(o.Trackers), kind.Review, kind.PerDay
 		c.Token = crash.AccessToken{Token: "mishap@example.org", Secret: "secret-of-mishap"}
+		c.WebhookSecret = WebhookSecret
 		members = append(members, tracker.Member{Config: c, Creds: tracker.NewCredentials(c, s.Bugs)})
 		s.Practice[name] = server
 	}

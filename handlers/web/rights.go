@@ -264,6 +264,7 @@ var UnrecordedRoutes = map[string]string{
 	"POST /admin/regroup":                  "a trial that changes nothing",
 	"POST /admin/tracker/check":            "a trial that changes nothing",
 	"POST /api/1.0/*":                      "requests that are too long for an address",
+	"POST /hooks/tracker/{name}":           "calls of trackers, which only cause a reading",
 	"POST /problem/{id}/review":            "a draft, or a filing that records itself",
 	"POST /api/1.0/set-problem-status":     "records itself, for each problem that it changes",
 	"POST /api/1.0/set-problem-status/":    "records itself, for each problem that it changes",

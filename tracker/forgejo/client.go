@@ -3,6 +3,7 @@
 package forgejo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -296,4 +297,14 @@ func (c *Client) Subscribe(ctx context.Context, number int64, account string) er
 		status = http.StatusOK
 	}
 	return c.call.Confirm(ctx, operation, a, status, "the answer does not say whether the account was subscribed")
+}
+
+// Hook reads a call of a webhook of Forgejo or Gitea. The header X-Forgejo-Signature or X-Gitea-Signature signs its
+// body.
+func Hook(h http.Header, body []byte, secret crash.Secret) (tracker.Change, error) {
+	either := func(name string) string { return cmp.Or(h.Get("X-Forgejo-"+name), h.Get("X-Gitea-"+name)) }
+	if err := tracker.CheckMAC(either("Signature"), body, secret); err != nil {
+		return tracker.Change{}, err
+	}
+	return tracker.RepositoryCall(either("Delivery"), either("Event"), body)
 }

@@ -287,3 +287,12 @@ func (c *Client) Subscribe(ctx context.Context, _ int64, account string) error {
 	}
 	return err
 }
+
+// Hook reads a call of a webhook. The header X-Hub-Signature-256 signs its body.
+func Hook(h http.Header, body []byte, secret crash.Secret) (tracker.Change, error) {
+	given, _ := strings.CutPrefix(h.Get("X-Hub-Signature-256"), "sha256=")
+	if err := tracker.CheckMAC(given, body, secret); err != nil {
+		return tracker.Change{}, err
+	}
+	return tracker.RepositoryCall(h.Get("X-GitHub-Delivery"), h.Get("X-GitHub-Event"), body)
+}

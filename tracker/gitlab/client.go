@@ -3,6 +3,7 @@
 package gitlab
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -12,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"mishap/crash"
 	"mishap/tracker"
@@ -287,4 +290,51 @@ func (c *Client) Subscribe(ctx context.Context, number int64, account string) er
 	}
 	address := c.issues(number) + "/subscribe"
 	return c.call.Post(ctx, operation, address, struct{}{}, &i, http.StatusCreated, tracker.MaxSending)
+}
+
+// minSigning is the shortest secret that is used as a signing token, which has the prefix "whsec_" and 32 bytes in
+// base64.
+const minSigning = 30
+
+// Hook reads a call of a webhook. If the secret is a signing token, the call has a signature of Standard Webhooks.
+// Otherwise the header X-Gitlab-Token holds the secret itself.
+func Hook(h http.Header, body []byte, secret crash.Secret) (tracker.Change, error) {
+	err := tracker.CheckToken(h.Get("X-Gitlab-Token"), secret)
+	if strings.HasPrefix(string(secret), "whsec_") && len(secret) >= minSigning &&
+		h.Get(standardwebhooks.HeaderWebhookSignature) != "" {
+		err = checkSignature(h, body, secret)
+	}
+	if err != nil {
+		return tracker.Change{}, err
+	}
+	var in struct {
+		Kind  string `json:"object_kind"`
+		Issue struct {
+			Number int64 `json:"iid"`
+		} `json:"object_attributes"`
+		Project struct {
+			Path string `json:"path_with_namespace"`
+		} `json:"project"`
+	}
+	// Before 17.4, GitLab sends only the id of the event.
+	id := cmp.Or(h.Get(standardwebhooks.HeaderWebhookID), h.Get("Idempotency-Key"), h.Get("X-Gitlab-Event-UUID"))
+	err = tracker.ReadCall(id, body, &in)
+	if err != nil || in.Kind != "issue" && in.Kind != "work_item" {
+		return tracker.Change{Call: id}, err
+	}
+	return tracker.Change{Call: id, Project: in.Project.Path, Number: in.Issue.Number}, nil
+}
+
+func checkSignature(h http.Header, body []byte, secret crash.Secret) error {
+	verifier, err := standardwebhooks.NewWebhook(string(secret))
+	if err == nil {
+		err = verifier.Verify(body, h)
+	}
+	if err != nil {
+		e := crash.Errorf(crash.Unauthenticated, "bad_signature", "This call has no valid signature that was made within "+
+			"five minutes. Use the signing token as webhook_secret, and check the clocks of both servers.")
+		e.Err = err
+		return e
+	}
+	return nil
 }

@@ -41,17 +41,17 @@ var All = []*tracker.Kind{
 		Settle: 5 * time.Minute, Late: 5 * 24 * time.Hour, Review: true, PerDay: 10, // relays give up after five days
 	},
 	{
-		Name: "forgejo", Title: "Forgejo", API: below("/api/v1"), New: returns(forgejo.New),
+		Name: "forgejo", Title: "Forgejo", API: below("/api/v1"), New: returns(forgejo.New), Hook: forgejo.Hook,
 		Form: "owner/name", Targets: repository, PerProject: true, Address: issue,
 		MaxTitle: 255, MaxDescription: 60_000, Tags: tracker.PlainTags, Settle: usual,
 	},
 	{
-		Name: "github", Title: "GitHub", API: gitHubAPI, New: returns(github.New),
+		Name: "github", Title: "GitHub", API: gitHubAPI, New: returns(github.New), Hook: github.Hook,
 		Form: "owner/name", Targets: repository, PerProject: true, Address: issue,
 		MaxTitle: 255, MaxDescription: 60_000, Tags: tracker.PlainTags, Settle: github.Settle,
 	},
 	{
-		Name: "gitlab", Title: "GitLab", API: below("/api/v4"), New: returns(gitlab.New),
+		Name: "gitlab", Title: "GitLab", API: below("/api/v4"), New: returns(gitlab.New), Hook: gitlab.Hook,
 		Form: "group/project", Targets: regexp.MustCompile(`^[\w.-]+(/[\w.-]+)+$`), PerProject: true,
 		Address:  regexp.MustCompile(`^/(.+?)/(?:-/)?(?:issues|work_items)/([0-9]+)(?:[/?].*)?$`),
 		MaxTitle: 255, MaxDescription: 200_000, Tags: tracker.PlainTags, Private: "only members of the project",
