@@ -720,6 +720,10 @@ func (f *Filer) created(claim crash.FilingClaim, as sender, number int64, err er
 	switch e.Outcome {
 	case OutcomeRefused:
 		result.State = crash.FilingRefused
+		if as.site.Name != crash.FirstTracker {
+			result.Reason += " The bug was for " + Clean(claim.Target, 200) +
+				"; an administrator can send it elsewhere at /admin/routes."
+		}
 	case OutcomeNotSent:
 		result.State, result.Delay = crash.FilingQueued, f.backoff(claim)
 	case OutcomeBusy:
