@@ -76,10 +76,12 @@ const (
 			on true
 		left join lateral (
 			select * from filings where bucket_id in (select id from buckets where head = b.id) and not upstream
-			order by case when state in ('filing', 'uncertain') then 0 when state = 'queued' then 1
-					when state = 'filed' then 2 when unsettled then 3 else 4 end,
-				bucket_id = b.id desc, updated desc, id desc limit 1
+			order by ` + FilingRank + `, bucket_id = b.id desc, updated desc, id desc limit 1
 		) as f on true`
+
+	// FilingRank is 0 for filings that say most about their problem; others follow.
+	FilingRank = `case when state in ('filing', 'uncertain') then 0 when state = 'queued' then 1
+			when state = 'filed' then 2 when unsettled then 3 else 4 end`
 
 	// Members selects the ids of all buckets of the problem that the bucket @bucket belongs to.
 	Members = `(select id from buckets where head = (select head from buckets where id = @bucket))`

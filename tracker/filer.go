@@ -29,25 +29,24 @@ type Filer struct {
 	cfg   Config // of the first tracker; all share its address of mishap, log and clock
 	store Store
 	log   *slog.Logger
-	slots chan struct{} // one value for each step in progress, at most maxCalls
 
 	ctx     context.Context // ends when calls in progress must be cancelled
 	giveUp  context.CancelFunc
 	closing chan struct{} // closed when no new step may begin
 
 	mu     sync.Mutex
-	steps  map[int64]chan struct{} // steps in progress in this instance, by filing; closed when done
+	steps  map[int64]chan struct{}  // steps in progress in this instance, by filing; closed when done
+	slots  map[string]chan struct{} // by tracker: one value for each step in progress, at most maxCalls
+	probes map[string]*probe        // by tracker
 	closed bool
 
 	subscribing bool // startSubscribing is in progress
 	running     sync.WaitGroup
-
-	probing sync.Mutex
-	probes  map[string]probe // by tracker
 }
 
 // probe is the last check of refused credentials, so that a long queue does not repeat it.
 type probe struct {
+	mu    sync.Mutex
 	last  time.Time
 	found error
 }
@@ -93,6 +92,7 @@ type Store interface {
 	SaveOwnHealth(ctx context.Context, key crash.TrackerKey, user int64, token string, h crash.TokenHealth) error
 }
 
+// maxCalls limits the steps in progress for one tracker, so that one that hangs does not delay others.
 const maxCalls = 4
 
 // NewFiler returns a Filer. People's own accounts are those of the tracker in cfg. Background tasks call Work and
@@ -102,10 +102,10 @@ func NewFiler(cfg Config, store Store, sites *Sites) *Filer {
 	f := &Filer{
 		composer: &composer{cfg, store, sites}, owners: &owners{cfg, sites, store},
 		cfg: cfg, store: store, log: cfg.Log,
-		slots:   make(chan struct{}, maxCalls),
 		closing: make(chan struct{}),
 		steps:   map[int64]chan struct{}{},
-		probes:  map[string]probe{},
+		slots:   map[string]chan struct{}{},
+		probes:  map[string]*probe{},
 	}
 	f.ctx, f.giveUp = context.WithCancel(context.Background()) //nolint:forbidigo // outlives requests; Close ends it
 	if cfg.Registerer != nil {
@@ -270,17 +270,33 @@ func (f *Filer) run(id int64, done chan struct{}, cause span.Cause) {
 		f.mu.Unlock()
 		close(done)
 	}()
-	select {
-	case f.slots <- struct{}{}:
-		defer func() { <-f.slots }()
-	case <-f.closing:
-		return
-	}
 	ctx, step := f.cfg.Tracer.Start(f.ctx, "file bug", cause)
-	err := f.step(ctx, id)
+	err := f.inSlot(ctx, id)
 	step.End(err)
 	if err != nil {
 		f.log.ErrorContext(ctx, "a step of a filing failed", "filing", id, "error", err)
+	}
+}
+
+// inSlot does the next step of a filing once its tracker has fewer steps in progress than maxCalls.
+func (f *Filer) inSlot(ctx context.Context, id int64) error {
+	filing, err := f.store.Filing(ctx, id)
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	slots := f.slots[filing.Tracker]
+	if slots == nil {
+		slots = make(chan struct{}, maxCalls)
+		f.slots[filing.Tracker] = slots
+	}
+	f.mu.Unlock()
+	select {
+	case slots <- struct{}{}:
+		defer func() { <-slots }()
+		return f.step(ctx, id)
+	case <-f.closing:
+		return nil
 	}
 }
 
@@ -377,7 +393,7 @@ func (f *Filer) Retry(ctx context.Context, id int64, opts Options) (crash.Filing
 		if filing, err = f.store.HastenFiling(ctx, id, opts.Person); err != nil {
 			return filing, err
 		}
-		f.start(ctx, id)
+		filing.Problem = "" // the outcome is that of the next step
 	case crash.FilingSending, crash.FilingFiled:
 		return filing, nil
 	}
@@ -674,14 +690,20 @@ func (f *Filer) ready(ctx context.Context, site *Site) error {
 	if !site.Creds.dead(ctx) {
 		return nil
 	}
-	f.probing.Lock()
-	defer f.probing.Unlock()
-	last := f.probes[site.Name]
-	if last.found != nil && f.cfg.Now().Sub(last.last) < parkTime/2 && site.Creds.dead(ctx) {
-		return last.found
+	f.mu.Lock()
+	p := f.probes[site.Name]
+	if p == nil {
+		p = &probe{}
+		f.probes[site.Name] = p
+	}
+	f.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.found != nil && f.cfg.Now().Sub(p.last) < parkTime/2 && site.Creds.dead(ctx) {
+		return p.found
 	}
 	_, err = site.Check(ctx)
-	f.probes[site.Name] = probe{f.cfg.Now(), err}
+	p.last, p.found = f.cfg.Now(), err
 	return err
 }
 

@@ -355,8 +355,10 @@ const (
 		update filing_attempts set ended = now(), outcome = 'unknown', words = 'the instance ended before it knew'
 		where filing_id = @id and ended is null`
 	sqlDueFilings = `
-		(select id from filings where state = 'uncertain' and unit is null and not_before <= now()
-			order by created, id limit @limit)
+		(select id from (
+				select id, created, row_number() over (partition by tracker order by created, id) as place from filings
+				where state = 'uncertain' and unit is null and not_before <= now()
+			) as u where place <= @limit order by created, id)
 		union all
 		(select distinct on (f.tracker) f.id from filings as f
 			where f.state = 'queued' and f.unit is null and f.not_before <= now()
@@ -371,8 +373,8 @@ const (
 	searchLimit = 15 * time.Minute
 )
 
-// DueFilings returns filings with a due step: up to limit that must be searched for, oldest first,
-// and the first one in the queue of each tracker unless one is being sent. First it makes filings uncertain
+// DueFilings returns filings with a due step: of each tracker up to limit that must be searched for, oldest
+// first, and the first one in its queue unless one is being sent. First it makes filings uncertain
 // whose instance died while it worked on them, or took longer than the terms of their tracker allow.
 func (s *Store) DueFilings(
 	ctx context.Context, terms map[string]crash.FilingTerms, limit int,

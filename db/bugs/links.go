@@ -89,7 +89,7 @@ func (s *Store) LinkBug(ctx context.Context, bucket crash.BucketID, bug crash.Bu
 }
 
 func errNotLinked(number int64) error {
-	return crash.Errorf(crash.NotFound, "not_linked", "Bug %d is not linked to this problem.", number)
+	return crash.Errorf(crash.NotFound, "not_linked", "Bug %s is not linked to this problem.", crash.BugText(number))
 }
 
 // UnlinkBug removes the link between a bug and a bucket's problem. RelinkBug undoes this. It
@@ -97,7 +97,7 @@ func errNotLinked(number int64) error {
 func (s *Store) UnlinkBug(ctx context.Context, bucket crash.BucketID, number int64, person string) error {
 	args := pgx.NamedArgs{
 		"bucket": bucket[:], "number": number, "by": person,
-		"reason": fmt.Sprintf("%[2]s unlinked bug %[1]d, which was filed for this problem.", number, person),
+		"reason": fmt.Sprintf("%s unlinked bug %s, which was filed for this problem.", person, crash.BugText(number)),
 	}
 	return s.changeLink(ctx, "unlink", bucket, number, func(tx pgx.Tx) error {
 		var how, by string

@@ -67,7 +67,7 @@ func (s *Store) SaveRoutes(ctx context.Context, routes crash.Routes, person stri
 const sqlUpstream = `
 	select coalesce((select min(bug_number) from bucket_bugs where bucket_id in ` + db.Members + `
 		and upstream_bug(bug_number)), 0), coalesce((select id from filings where bucket_id in ` + db.Members + `
-		and upstream order by state = 'filed' desc, updated desc limit 1), 0)`
+		and upstream order by ` + db.FilingRank + `, bucket_id = @bucket desc, updated desc, id desc limit 1), 0)`
 
 // Upstream returns the bug and the filing of a problem in an upstream project's tracker. Both may be zero.
 func (s *Store) Upstream(ctx context.Context, id crash.BucketID) (bug int64, f crash.Filing, err error) {
