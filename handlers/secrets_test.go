@@ -189,8 +189,8 @@ var (
 	// hostileForms are addresses of forms; {id} is a problem.
 	hostileForms = []string{
 		"/login", "/account", "/account/tokens", "/my/follow", "/my/unfollow", "/my/seen", "/problems/chosen",
-		"/problems/merge", "/problems/link", "/admin/templates", "{id}/notes", "{id}/rename", "{id}/link", "{id}/split",
-		"{id}/undo", "{id}/review", "/admin/regroup",
+		"/problems/merge", "/problems/link", "/admin/templates", "/admin/routes", "{id}/notes", "{id}/rename", "{id}/link",
+		"{id}/split", "{id}/undo", "{id}/review", "/admin/regroup",
 	}
 )
 

@@ -223,6 +223,7 @@ var changeSteps = []changeStep{
 	{"rule.change", "/admin/rules/1/switch", "on=", `"on": true`},
 	{"rule.delete", "/admin/rules/1/delete", "", `"name": `},
 	{"rule.restore", "/admin/rules/1/restore", "", `"name": `},
+	{"routes.save", layout.PathRoutes, "routes=package,tracker%0Alinux,launchpad%0A", `{"routes": 0} {"routes": 1}`},
 	{"template.save", handlertest.TemplatesPath, "package=alpha&type=Crash&body={problem_url}&do=save", `{"body": `},
 	{"template.drop", handlertest.TemplatesPath, "package=alpha&type=Crash&do=default", `{"body": `},
 	{"tracker.updates", bugsview.PathUpdates, "do=add&pattern=a&quiet=on&weeks=6", `"weeks": 6`},

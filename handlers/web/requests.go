@@ -199,21 +199,22 @@ func ReadJSON(r *http.Request, otherMedia, unreadable *crash.Error) ([]byte, err
 // PathResume is the page from which people send a form again after signing in.
 const PathResume = PathSignIn + "/resume"
 
-// maxTextBytes is the limit of a request with a long text. 50,000 characters of any script fit,
+// MaxTextBytes is the limit of a request with a long text. 50,000 characters of any script fit,
 // escaped.
-const maxTextBytes = 1 << 20
+const MaxTextBytes = 1 << 20
 
 const sessionSavedForm = "kept" // the value is in sessions that exist already
 
 // HoldsLongText reports whether the form at a path holds a long text.
 func HoldsLongText(path string) bool {
-	return strings.HasPrefix(path, "/problem/") && strings.HasSuffix(path, "/review") || path == layout.PathTemplates
+	return strings.HasPrefix(path, "/problem/") && strings.HasSuffix(path, "/review") ||
+		path == layout.PathTemplates || path == layout.PathRoutes
 }
 
 // requestLimit returns the largest size of a request to a path, in bytes.
 func requestLimit(path string) int64 {
 	if HoldsLongText(path) || isSignIn(path) {
-		return maxTextBytes
+		return MaxTextBytes
 	}
 	return MaxRequestBytes
 }

@@ -405,7 +405,7 @@ func sentToken(r *http.Request) (token string, inHeader bool, err error) {
 		return "", false, nil
 	}
 	if err = r.ParseForm(); err == nil {
-		err = r.ParseMultipartForm(maxTextBytes) // all in memory
+		err = r.ParseMultipartForm(MaxTextBytes) // all in memory
 	}
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return "", false, ErrTooLarge

@@ -319,6 +319,10 @@ func specimens() []specimen {
 			peopleview.Account(peopleview.AccountPage{Shell: shell("Your account", crash.User{ID: 4, Name: "noel"}),
 				Identities: []crash.StoredIdentity{{GroupsRead: now, Identity: crash.Identity{Source: crash.SourceLaunchpad,
 					Subject: "https://login.launchpad.net/+id/abc123", Name: "noel"}}}})},
+		{"Where bugs go", adminview.Routes(routesPage())},
+		{"Where bugs go, none", adminview.Routes(adminview.RoutesPage{Shell: shell("Where bugs go", admin),
+			Trackers: routeTrackers()[:1], Editing: true})},
+		{"Where bugs go, many, mistake in a file", adminview.Routes(manyRoutes())},
 		{"Tracker, not connected", adminview.Tracker(trackerPage(bugsview.TrackerPage{}, false))},
 	}
 	return slices.Concat(lists, things(), compared(), decided(), gates(), embargoes(), triageForms(), notices(),

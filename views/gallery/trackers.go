@@ -1,0 +1,51 @@
+package gallery
+
+import (
+	"mishap/crash"
+	adminview "mishap/views/admin"
+)
+
+func routeTrackers() []adminview.RouteTracker {
+	return []adminview.RouteTracker{
+		{Name: "launchpad", Title: "Launchpad", Form: "distribution", Target: "ubuntu"},
+		{Name: "fedora", Title: "fedora", Form: "Product/Component", Target: "Fedora/{source}"},
+		{Name: "gnome", Title: "gnome", Form: "group/project", Target: "GNOME/{source}", Upstream: true},
+	}
+}
+
+// routesPage returns routes of every kind, with a question and a mistake.
+func routesPage() adminview.RoutesPage {
+	routes := crash.Routes{
+		{Package: "linux*", ProblemType: "KernelOops", Release: "Fedora *", Tracker: "fedora", Target: "Fedora/kernel"},
+		{Package: "mutter", Tracker: "gnome"},
+		{Package: "gnome-shell-extension-appindicator-with-a-very-long-name", Tracker: "gnome", Target: "GNOME"},
+		{Package: "kwin", Tracker: "kde", Target: "kwin/general"},
+	}
+	p := adminview.RoutesPage{
+		Shell: shell("Where bugs go", admin), Trackers: routeTrackers(), Count: len(routes), Editing: true,
+		Unknown: []crash.NameCount{{Name: "kde", Reports: 1}},
+		Text:    routes.Text() + "[a,,,gnome,\n",
+		Problem: "Line 6: the pattern has an unfinished bracket. * stands for any characters, \\[ for a bracket.",
+		Try: adminview.RouteTry{Source: "mutter", ProblemType: "Crash", Release: "Fedora 42",
+			Answer:   adminview.RouteAnswer{Where: "Fedora/mutter in fedora", Review: true},
+			Upstream: adminview.RouteAnswer{Where: "GNOME/mutter in gnome", Route: routes[1], Line: 3, Version: "1.0-1"}},
+	}
+	for i, r := range routes {
+		row := adminview.RouteRow{Route: r, Line: i + 2, Title: r.Tracker, Upstream: r.Tracker == "gnome"}
+		p.Rows = append(p.Rows, row)
+	}
+	p.Rows[2].Problem = "“GNOME” is no target in gnome, whose form is group/project."
+	p.Rows[3].Title = ""
+	return p
+}
+
+// manyRoutes returns a table that is too long to be edited, after a file with a mistake.
+func manyRoutes() adminview.RoutesPage {
+	p := routesPage()
+	p.Count, p.Editing, p.Text = 24_500, false, ""
+	p.Try.Answer = adminview.RouteAnswer{Problem: "The route “kwin → kde” leads to a tracker that is not in this " +
+		"instance's configuration. An administrator can change the route at /admin/routes, or add the [[tracker]] table.",
+		Route: p.Rows[3].Route, Line: 5}
+	p.Try.Upstream = adminview.RouteAnswer{None: true, Problem: "No route."}
+	return p
+}
