@@ -76,6 +76,14 @@ func (b Bug) Text() string {
 	return name + "#" + BugText(b.Number)
 }
 
+// OtherText returns what people call another bug of the same tracker, such as the one that this duplicates.
+func (b Bug) OtherText(number int64) string {
+	if PlaceOf(number) != PlaceOf(b.Number) {
+		return BugText(number)
+	}
+	return Bug{Number: number, Place: b.Place}.Text()
+}
+
 // LinkHow says how a bug was linked to a bucket.
 type LinkHow string
 
@@ -199,6 +207,9 @@ type BugFix struct {
 // FixReleased is the status of a task whose fix has been published. Other complete statuses, such
 // as Invalid and Won't Fix, mean that there is no fix.
 const FixReleased = "Fix Released"
+
+// PlainlyClosed is the status of a complete task of a tracker that does not say whether there is a fix.
+const PlainlyClosed = "Closed"
 
 // BugState is the last reading of a bug, and how current it is.
 type BugState struct {

@@ -235,7 +235,7 @@ func (s Status) inReleases(counts bool) string {
 	add(is(StateFixed), "fixed in", older)
 	for _, word := range trackerWords(is(StateClosed)) {
 		closedAs := func(r ReleaseStatus) bool { return r.Tracker == word }
-		add(Pick(is(StateClosed), closedAs), "closed as "+word+" for", week)
+		add(Pick(is(StateClosed), closedAs), closedWords(word)+" for", week)
 	}
 	add(is(StateGone), "probably fixed in", none)
 	open := "open in"
@@ -248,6 +248,14 @@ func (s Status) inReleases(counts bool) string {
 		return ""
 	}
 	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// closedWords describes how a bug was closed, by the tracker's word.
+func closedWords(word string) string {
+	if word == PlainlyClosed {
+		return "closed (the tracker does not say whether it was fixed)"
+	}
+	return "closed as " + word
 }
 
 func trackerWords(of []ReleaseStatus) []string {
@@ -330,6 +338,9 @@ func (r ReleaseStatus) Verdict() string {
 	case r.Word == StateFixed:
 		return r.fixText() + ", seen up to " + r.Highest
 	case r.Word == StateClosed:
+		if r.Tracker == PlainlyClosed {
+			return "the bug is closed; the tracker does not say whether it was fixed"
+		}
 		return "the bug was closed as " + r.Tracker
 	case r.Word == StateGone:
 		return "seen up to " + r.Highest + "; " + r.Newer + " is in use without it since " + dayText(r.NewerSince)

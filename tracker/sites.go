@@ -264,6 +264,20 @@ func (s *Sites) BugURL(ctx context.Context, number int64) string {
 	return site.Tracker.BugURL(number)
 }
 
+// PlaceOf returns where a bug is, or the zero value if its tracker is not in the configuration.
+func (s *Sites) PlaceOf(ctx context.Context, number int64) crash.BugPlace {
+	site, err := s.Of(ctx, number)
+	if err != nil {
+		return crash.BugPlace{}
+	}
+	return crash.BugPlace{Tracker: site.Name, Project: site.Project, Upstream: site.Upstream}
+}
+
+// BugText returns what people call a bug; see [crash.Bug.Text].
+func (s *Sites) BugText(ctx context.Context, number int64) string {
+	return crash.Bug{Number: number, Place: s.PlaceOf(ctx, number)}.Text()
+}
+
 var errNoBugNumber = crash.Errorf(crash.Unprocessable, "not_a_bug",
 	"This is neither a bug number nor the address of a bug.")
 
@@ -274,7 +288,7 @@ func (s *Sites) BugNumber(ctx context.Context, text string) (int64, error) {
 	text = strings.TrimSpace(text)
 	u, err := url.Parse(text)
 	if err == nil && (u.Scheme == "http" || u.Scheme == "https") {
-		return s.fromAddress(ctx, u)
+		return s.fromAddress(u, func(name, project string) (*Site, error) { return s.At(ctx, name, project) })
 	}
 	name, digits, named := strings.Cut(text, "#")
 	if name = strings.TrimSpace(name); named && name != "" && !strings.EqualFold(name, "bug") &&
@@ -339,7 +353,29 @@ func (s *Sites) fromName(ctx context.Context, name, digits string) (int64, error
 		"Enter the address of the bug's page.", Clean(name, 100))
 }
 
-func (s *Sites) fromAddress(ctx context.Context, u *url.URL) (int64, error) {
+// KnownBug returns the number of the bug at an address, or 0 if the text is no such address, or the bug is in a place
+// that has no number yet. Unlike BugNumber, it never numbers one, so anyone may call it.
+func (s *Sites) KnownBug(ctx context.Context, address string) int64 {
+	u, err := url.Parse(strings.TrimSpace(address))
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return 0
+	}
+	if _, err := s.All(ctx); err != nil {
+		return 0
+	}
+	number, err := s.fromAddress(u, func(name, project string) (*Site, error) {
+		if site := s.find(name, project); site != nil {
+			return site, nil
+		}
+		return nil, errNoBugNumber
+	})
+	if err != nil {
+		return 0
+	}
+	return number
+}
+
+func (s *Sites) fromAddress(u *url.URL, at func(name, project string) (*Site, error)) (int64, error) {
 	onTracker := false
 	for _, m := range s.members {
 		path, ok := m.below(u)
@@ -357,7 +393,7 @@ func (s *Sites) fromAddress(ctx context.Context, u *url.URL) (int64, error) {
 				continue
 			}
 		}
-		site, err := s.At(ctx, m.Name, project)
+		site, err := at(m.Name, project)
 		if err != nil {
 			return 0, err
 		}

@@ -1014,7 +1014,7 @@ func bug(_, value string) (func(*Problem) bool, string) {
 	if err != nil || n < 1 {
 		return nil, strconv.Quote(value) + " is neither the number of a bug, nor none, nor any."
 	}
-	return func(p *Problem) bool { return p.Bug == n }, ""
+	return func(p *Problem) bool { return p.Bug == n || crash.NumberInTracker(p.Bug) == n }, ""
 }
 
 func compared(op string, c int) bool {

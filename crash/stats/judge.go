@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -136,6 +135,8 @@ func (j *judgement) stateOfBug(counting []crash.ReleaseStatus) (crash.StateWord,
 	switch says := j.wholeBug(); {
 	case says.verdict == crash.StateFixed:
 		return crash.StateFixed, j.unseen("The bug is closed with a fix", len(counting))
+	case says.verdict == crash.StateClosed && says.word == crash.PlainlyClosed:
+		return crash.StateClosed, "The bug is closed; the tracker does not say whether it was fixed."
 	case says.verdict == crash.StateClosed:
 		return crash.StateClosed, j.unseen("The bug was closed as "+says.word+", without a fix", len(counting))
 	case len(counting) == 0 && !j.longAgo():
@@ -614,13 +615,12 @@ func Advise(f AdviceFacts) Advice {
 	b := f.Bucket
 	switch {
 	case b.Bug.Number != 0:
-		return Advice{Kind: AdviceExists, Text: "No: bug " + strconv.FormatInt(b.Bug.Number, 10) + " exists."}
+		return Advice{Kind: AdviceExists, Text: "No: bug " + b.Bug.Text() + " exists."}
 	case b.Provisional || !f.Named:
 		return withoutNames(f.Symbols)
 	case f.Similar.Number != 0:
-		return Advice{Kind: AdviceExists, Text: fmt.Sprintf("Check first: bug %d of a similar problem may be about "+
-			"the same fault.",
-			f.Similar.Number)}
+		return Advice{Kind: AdviceExists, Text: "Check first: bug " + f.Similar.Text() + " of a similar problem may be about " +
+			"the same fault."}
 	case b.LacksNames() && (f.Symbols.Job.State == crash.SymbolsPartial || f.Symbols.Job.State == crash.SymbolsWaiting):
 		return withoutNames(f.Symbols)
 	}

@@ -58,7 +58,7 @@ const (
 func task(target, status string) crash.BugTask {
 	t := crash.BugTask{Target: target, Status: status}
 	switch status {
-	case "Fix Released", "Invalid", "Won't Fix", "Opinion", "Expired", "Does Not Exist":
+	case "Fix Released", "Invalid", "Won't Fix", "Opinion", "Expired", crash.PlainlyClosed, "Does Not Exist":
 		t.Complete, t.Closed = true, closing
 	}
 	return t
@@ -330,6 +330,9 @@ var situations = map[string]struct {
 		"open in 26.04 (3 reports this week)."},
 	"won't fix": {situation{bug: bugWith(task(mainTask, "Won't Fix")), seen: seenIn(noble, "1.2", 0, 3),
 		inUse: used(noble, "1.2", 90)}, crash.StateClosed, "Closed as Won't Fix for 24.04 (3 reports this week)."},
+	"closed by a tracker that does not say why": {situation{bug: bugWith(task(upstream, crash.PlainlyClosed)),
+		seen: seenIn(noble, "1.2", 0, 3), inUse: used(noble, "1.2", 90)}, crash.StateClosed,
+		"Closed (the tracker does not say whether it was fixed) for 24.04 (3 reports this week)."},
 	"won't fix in one release": {situation{bug: &crash.BugReading{Tasks: []crash.BugTask{task(mainTask, "Fix Released"),
 		task(jammyTask, "Won't Fix")}, Fixes: []crash.BugFix{fixIn("2.0", "resolute")}},
 		seen: join(seenIn(resolute, "1.9", 9, 0), seenIn(jammy, "1.2", 0, 3))}, crash.StateClosed, "Fixed in 26.04; closed " +

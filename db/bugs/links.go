@@ -264,9 +264,17 @@ func (s *Store) BucketsOfBug(ctx context.Context, number int64) ([]crash.Bucket,
 		return nil, fmt.Errorf("buckets of bug %d: %w", number, db.Classify(err))
 	}
 	if len(buckets) == 0 {
-		return nil, crash.Errorf(crash.NotFound, "unknown_bug", "No problem here has the bug %d.", number)
+		return nil, crash.Errorf(crash.NotFound, "unknown_bug", "No problem here has the bug %s.", crash.BugText(number))
 	}
 	return buckets, nil
+}
+
+const sqlBugsNumbered = `
+	select distinct bug_number from bucket_bugs where bug_number & 1099511627775 = @number order by bug_number`
+
+// BugsNumbered returns the bugs with a number in any tracker, with their places, that are linked to problems.
+func (s *Store) BugsNumbered(ctx context.Context, number int64) ([]int64, error) {
+	return s.numbers(ctx, "bugs with a number", sqlBugsNumbered, pgx.NamedArgs{"number": number})
 }
 
 const sqlSignaturesOfBug = `
@@ -618,7 +626,7 @@ func (s *Store) ResumeSection(ctx context.Context, bucket crash.BucketID, number
 			return s.auditUpdate(ctx, tx, number, "bug.section-resumed", person, "")
 		})
 	if err == nil && !resumed {
-		return crash.Errorf(crash.NotFound, "not_stopped", "mishap has not stopped updating bug %d.", number)
+		return crash.Errorf(crash.NotFound, "not_stopped", "mishap has not stopped updating bug %s.", crash.BugText(number))
 	}
 	return err
 }

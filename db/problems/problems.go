@@ -450,8 +450,8 @@ var errLaterAssignment = crash.Errorf(crash.Conflict, "assigned_since",
 // errInTracker explains why a problem cannot be assigned here.
 func errInTracker(bug int64, name string) error {
 	return crash.Errorf(crash.Conflict, "assigned_in_tracker",
-		"Bug %d is assigned to %s in the tracker. Change the assignee there.",
-		bug, strings.TrimPrefix(name, "~"))
+		"Bug %s is assigned to %s in the tracker. Change the assignee there.",
+		crash.BugText(bug), strings.TrimPrefix(name, "~"))
 }
 
 // Assign assigns a problem to an account or to a name at the tracker; see [crash.ParseAssignee]. An

@@ -136,7 +136,7 @@ func (a *answers) reportsState(ctx context.Context, _ input, body []byte) (any, 
 			state[0] = isFixed(s.BugReading, series)
 		}
 		if s.DuplicateOf != 0 {
-			state[1] = strconv.FormatInt(s.DuplicateOf, 10)
+			state[1] = crash.BugText(s.DuplicateOf)
 		}
 		out.Reports[strconv.FormatInt(s.Number, 10)] = state
 	}
@@ -179,6 +179,8 @@ type createAnswer struct {
 	Signature string  `json:"signature"`
 	State     string  `json:"state" doc:"filed, or filing."`
 	URL       *string `json:"url"`
+	Tracker   string  `json:"tracker,omitempty" doc:"Name of the tracker that has the bug; missing for Launchpad."`
+	Project   string  `json:"project,omitempty" doc:"Project of the bug, if its number is one in a project."`
 }
 
 // maxQuestions is the maximum number of items in one question.

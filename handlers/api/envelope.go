@@ -460,7 +460,17 @@ type commonProblem struct {
 	Package      string `json:"package" doc:"Binary package."`
 	Rank         int    `json:"rank" doc:"1 for the first of the list."`
 	Report       string `json:"report" doc:"Number of its bug, or empty."`
+	Tracker      string `json:"tracker,omitempty" doc:"Name of the tracker that has the bug; missing for Launchpad."`
+	Project      string `json:"project,omitempty" doc:"Project of the bug, if its number is one in a project."`
 	Link         string `json:"web_link" doc:"The page of the problem; it ends in the SHA-1 of the signature."`
+}
+
+// setBug sets the number of the bug, and its place unless that is Launchpad.
+func (p *commonProblem) setBug(number int64, places map[int]crash.BugPlace) {
+	p.Report = crash.BugText(number)
+	if place := places[crash.PlaceOf(number)]; place.Tracker != crash.FirstTracker {
+		p.Tracker, p.Project = place.Tracker, place.Project
+	}
 }
 
 func (a *answers) commonProblems(ctx context.Context, in input) ([]any, error) {
@@ -519,6 +529,10 @@ func (a *answers) commonProblems(ctx context.Context, in input) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	places, err := a.Bugs.BugPlaces(ctx)
+	if err != nil {
+		return nil, err
+	}
 	objects := make([]any, len(rows))
 	for i, r := range rows {
 		row := commonProblem{
@@ -530,7 +544,7 @@ func (a *answers) commonProblems(ctx context.Context, in input) ([]any, error) {
 			row.Function = visibleSignature(in, signature)
 		}
 		if r.Bug != 0 {
-			row.Report = strconv.FormatInt(r.Bug, 10)
+			row.setBug(r.Bug, places)
 		}
 		objects[i] = row
 	}
@@ -592,7 +606,7 @@ func (a *answers) storedProblems(ctx context.Context, in input, release crash.Re
 			Link: a.problemLink(p.ID),
 		}
 		if p.Bug.Number != 0 {
-			row.Report = strconv.FormatInt(p.Bug.Number, 10)
+			row.setBug(p.Bug.Number, map[int]crash.BugPlace{crash.PlaceOf(p.Bug.Number): p.Bug.Place})
 		}
 		objects[i] = row
 	}

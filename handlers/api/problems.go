@@ -82,6 +82,8 @@ type metadata struct {
 	LastSeen         string `json:"LastSeen,omitempty" doc:"Highest package version."`
 	LastSeenRelease  string `json:"LastSeenRelease,omitempty"`
 	LaunchpadBug     string `json:"LaunchpadBug,omitempty" doc:"Number of a bug that was linked by hand."`
+	Project          string `json:"Project,omitempty" doc:"Project of the bug, if its number is one in a project."`
+	Tracker          string `json:"Tracker,omitempty" doc:"Tracker that has the bug; missing for Launchpad."`
 	Source           string `json:"Source,omitempty" doc:"Binary package of the newest report, despite the name."`
 }
 
@@ -148,7 +150,10 @@ func (a *answers) bucket(ctx context.Context, in input, key string) (any, error)
 	if out.Source == "" {
 		out.Source = unknownPackage
 	}
-	switch number := strconv.FormatInt(b.Bug.Number, 10); {
+	if place := b.Bug.Place; place.Tracker != crash.FirstTracker {
+		out.Metadata.Tracker, out.Metadata.Project = place.Tracker, place.Project
+	}
+	switch number := crash.BugText(b.Bug.Number); {
 	case b.Bug.Number == 0:
 	case b.Bug.How == crash.Linked:
 		out.Metadata.LaunchpadBug = number

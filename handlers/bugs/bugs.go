@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"net/http"
 	"slices"
@@ -80,6 +79,8 @@ type bugCreated struct {
 	Report    *string `json:"report"` // the number of the bug; null: not filed yet
 	URL       *string `json:"url"`
 	State     string  `json:"state"` // "filed", or "filing"
+	Tracker   string  `json:"tracker,omitempty"` // name of the tracker; empty: Launchpad
+	Project   string  `json:"project,omitempty"` // of the bug, if bugs are numbered in projects
 }
 
 // pollAfter is the pause before a client should ask for the state of a filing again.
@@ -105,7 +106,7 @@ func (s *Pages) CreateBug(w http.ResponseWriter, r *http.Request) error {
 	case web.IsForm(r):
 		return s.answerForm(w, r, c)
 	}
-	return answerJSON(w, c)
+	return s.answerJSON(w, r, c)
 }
 
 // requestBug reads a request and creates the bug that it asks for. An error means that the request
@@ -134,14 +135,17 @@ func (s *Pages) requestBug(r *http.Request) (creation, error) {
 	return c, nil
 }
 
-func answerJSON(w http.ResponseWriter, c creation) error {
+func (s *Pages) answerJSON(w http.ResponseWriter, r *http.Request, c creation) error {
 	if c.err != nil {
 		return c.err
 	}
 	out := bugCreated{Signature: c.bucket.Signature, State: "filing"}
 	if c.result.State == crash.FilingFiled {
-		number := strconv.FormatInt(c.result.Bug, 10)
+		number := crash.BugText(c.result.Bug)
 		out.Report, out.URL, out.State = &number, &c.result.URL, "filed"
+	}
+	if place := s.Filer.Sites().PlaceOf(r.Context(), c.result.Bug); place.Tracker != crash.FirstTracker {
+		out.Tracker, out.Project = place.Tracker, place.Project
 	}
 	setRetryAfter(w, c.result)
 	return web.WriteJSON(w, createdStatus(c.result), out)
@@ -199,11 +203,16 @@ func (s *Pages) answerForm(w http.ResponseWriter, r *http.Request, c creation) e
 		s.web.LogError(r, c.err, a)
 		kind, message = layout.FlashError, "The bug was not created. "+a.Message
 	case c.result.State == crash.FilingFiled && c.result.New:
-		message = fmt.Sprintf("Bug %d was created.", c.result.Bug) + filedAs(c.result.Filing)
+		message = "Bug " + s.bugText(r, c.result.Bug) + " was created." + filedAs(c.result.Filing)
 	case c.result.State == crash.FilingFiled:
-		message = fmt.Sprintf("The problem already has bug %d.", c.result.Bug)
+		message = "The problem already has bug " + s.bugText(r, c.result.Bug) + "."
 	}
 	return s.web.RedirectWith(w, r, c.bucket.ID.Path(), layout.Flash{Kind: kind, Text: message})
+}
+
+// bugText returns what people call a bug.
+func (s *Pages) bugText(r *http.Request, number int64) string {
+	return s.Filer.Sites().BugText(r.Context(), number)
 }
 
 // sentSignature reads the signature of a request, as it was sent. It returns UnsupportedMedia,

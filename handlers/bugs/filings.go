@@ -118,7 +118,7 @@ func (s *Pages) RetryFiling(w http.ResponseWriter, r *http.Request) error {
 	return s.changeFiling(w, r, func(id int64) (string, error) {
 		f, err := s.Filer.Retry(r.Context(), id, opts)
 		if f.State == crash.FilingFiled {
-			return "Bug " + strconv.FormatInt(f.Bug, 10) + " filed.", err
+			return "Bug " + s.bugText(r, f.Bug) + " filed.", err
 		}
 		return "Retrying.", err
 	})
@@ -195,7 +195,7 @@ func (s *Pages) ExportLedger(w http.ResponseWriter, r *http.Request, format stri
 func (s *Pages) filingRow(e crash.LedgerEntry) export.Row {
 	path, bug := layout.PathFilings+"/"+strconv.FormatInt(e.ID, 10), ""
 	if e.Bug != 0 {
-		bug = strconv.FormatInt(e.Bug, 10)
+		bug = crash.BugText(e.Bug)
 	}
 	times := crash.Counted(int64(e.Attempts), "time", "times")
 	summary := fmt.Sprintf("Asked for by %s, %s, sent %s.", e.Person, e.State, times)
@@ -209,6 +209,7 @@ func (s *Pages) filingRow(e crash.LedgerEntry) export.Row {
 		Cells: []any{
 			e.ID, string(e.State), e.Created, e.Updated, e.Person, e.Target, e.Title, e.Attempts, bug, e.Problem, e.Reason,
 			s.web.Base.String() + e.Bucket.Path(), s.web.Base.String() + path,
+			e.Tracker, e.Project, e.Upstream,
 		},
 		Path: path, Title: e.Title, Summary: summary, First: e.Created, Last: e.Updated,
 	}
@@ -217,5 +218,5 @@ func (s *Pages) filingRow(e crash.LedgerEntry) export.Row {
 // filingColumns are the columns of the ledger.
 var filingColumns = []string{
 	"filing", "state", "asked_for", "changed", "person", "target", "title", "attempts", "bug",
-	"trouble", "reason", "problem", "url",
+	"trouble", "reason", "problem", "url", "tracker", "project", "upstream",
 }

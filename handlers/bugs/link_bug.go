@@ -57,6 +57,7 @@ func (s *Pages) lookUpBug(r *http.Request, problems ...crash.Bucket) (b view.Bug
 		b.Problem = a.Message
 		return b, a.Status, nil
 	}
+	b.Name = s.bugText(r, b.Number)
 	b.Found, b.Warning = s.readTrackerBug(r, b.Number)
 	embargoed, err := s.panel.CountEmbargoed(r, problems...)
 	b.Publishes = embargoed > 0 && isPublic(b.Found, b.Warning)
@@ -153,7 +154,7 @@ func (s *Pages) LinkBug(w http.ResponseWriter, r *http.Request) error {
 	if err := s.checkPublic(r, found, warning, buckets...); err != nil {
 		return err
 	}
-	name, one := crash.BugText(number), r.PathValue("id") != ""
+	name, one := s.bugText(r, number), r.PathValue("id") != ""
 	if asksFirst(r, found, buckets...) {
 		address := r.URL.Path + "?"
 		query := url.Values{"bug": {strconv.FormatInt(number, 10)}}
@@ -196,7 +197,7 @@ func (s *Pages) LinkBug(w http.ResponseWriter, r *http.Request) error {
 		message.Text = web.WithRefused(message.Text, refused)
 		if len(linked) > 0 {
 			message.Undo = &layout.Undo{Action: view.PathUnlinkChosen + "?problems=" + view.JoinIDs(linked),
-				Field: "bug", Value: name}
+				Field: "bug", Value: strconv.FormatInt(number, 10)}
 		}
 	}
 	return s.web.Decided(w, r, panel.BackTo(r, buckets), message)
@@ -220,7 +221,7 @@ func (s *Pages) UnlinkBug(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.answerLinks(w, r, b.ID, layout.Flash{
-		Kind: layout.FlashDone, Text: view.BugUnlinked(number),
+		Kind: layout.FlashDone, Text: view.BugUnlinked(s.bugText(r, number)),
 		Undo: &layout.Undo{Action: b.ID.Path() + "/relink", Field: "bug", Value: strconv.FormatInt(number, 10)},
 	})
 }
@@ -235,7 +236,7 @@ func (s *Pages) RelinkBug(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.answerLinks(w, r, b.ID, layout.Flash{
-		Kind: layout.FlashDone, Text: "Bug " + strconv.FormatInt(number, 10) + " linked again.",
+		Kind: layout.FlashDone, Text: "Bug " + s.bugText(r, number) + " linked again.",
 	})
 }
 
@@ -268,7 +269,7 @@ func (s *Pages) ResumeSection(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.answerLinks(w, r, b.ID, layout.Flash{Kind: layout.FlashDone, Text: "mishap updates the section of bug " +
-		strconv.FormatInt(number, 10) + " again, within a minute."})
+		s.bugText(r, number) + " again, within a minute."})
 }
 
 // answerLinks shows the present status of a problem, in place or on its page, with a message.
@@ -474,7 +475,7 @@ func (s *Pages) UnlinkChosen(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	message := web.WithRefused("Bug "+crash.BugText(number)+" unlinked from "+
+	message := web.WithRefused("Bug "+s.bugText(r, number)+" unlinked from "+
 		crash.Counted(unlinked, "problem", "problems")+".", refused)
 	return s.web.Decided(w, r, panel.BackTo(r, buckets), layout.Flash{Kind: layout.FlashDone, Text: message})
 }

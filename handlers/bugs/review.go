@@ -303,7 +303,7 @@ func (s *Pages) fileReviewed(w http.ResponseWriter, r *http.Request, b crash.Buc
 		kind, message = layout.FlashError, "Your text is saved. The bug is filed as soon as possible. "+
 			web.AnswerTo(r, err).Message
 	case result.State == crash.FilingFiled:
-		message = fmt.Sprintf("Bug %s has been filed.", crash.BugText(result.Bug)) + filedAs(result.Filing)
+		message = "Bug " + s.bugText(r, result.Bug) + " has been filed." + filedAs(result.Filing)
 	}
 	if page.InPart {
 		b, err := s.panel.Bucket(r.Context(), b.ID)

@@ -32,7 +32,7 @@ var problemColumns = []string{
 	"count", "title", "signature", "package", "source_package", "problem_type", "first_seen",
 	"first_version", "first_release", "last_seen", "last_version", "last_release", "highest_version", "bug",
 	"state", "status", "url", "assignee", "tags", "manual_state", "manual_status",
-	"rising",
+	"rising", "tracker", "project",
 }
 
 // ExportProblems sends the front list as a file or feed, with the query of the page.
@@ -76,6 +76,10 @@ func (s *Lists) exportList(w http.ResponseWriter, r *http.Request, format string
 		}
 		signedIn := web.CurrentUser(r).Role.Allows(crash.RoleViewer)
 		rising := b.Rising(index.DayOf(s.web.Now()))
+		places, err := s.Bugs.BugPlaces(ctx)
+		if err != nil {
+			return export.Table{}, err
+		}
 		return export.Table{
 			Title: list.title, Path: list.path, Columns: problemColumns,
 			Rows: func(yield func(export.Row, error) bool) {
@@ -91,7 +95,7 @@ func (s *Lists) exportList(w http.ResponseWriter, r *http.Request, format string
 							signature = privacy.RedactSignature(signature)
 						}
 						_, rises := rising[p.ID]
-						if !yield(s.problemRow(web.SeenRow(r, p), signature, rises, signedIn), nil) {
+						if !yield(s.problemRow(web.SeenRow(r, p), signature, places, rises, signedIn), nil) {
 							return
 						}
 					}
@@ -101,14 +105,17 @@ func (s *Lists) exportList(w http.ResponseWriter, r *http.Request, format string
 	})
 }
 
-func (s *Lists) problemRow(p index.Row, signature string, rises, signedIn bool) export.Row {
+func (s *Lists) problemRow(
+	p index.Row, signature string, places map[int]crash.BugPlace, rises, signedIn bool,
+) export.Row {
 	title := view.DocumentTitle(p.Named())
 	if signature == "" {
 		signature = p.Signature
 	}
-	bug := ""
+	bug := crash.Bug{Number: p.Bug}
+	number := ""
 	if p.Bug != 0 {
-		bug = strconv.FormatInt(p.Bug, 10)
+		bug.Place, number = places[crash.PlaceOf(p.Bug)], crash.BugText(p.Bug)
 	}
 	var summary strings.Builder
 	fmt.Fprintf(&summary, "%s in the chosen days, %s in all.", crash.Counted(p.Count, "report", "reports"),
@@ -120,8 +127,8 @@ func (s *Lists) problemRow(p index.Row, signature string, rises, signedIn bool) 
 	if !first.At.IsZero() {
 		fmt.Fprintf(&summary, " First seen %s, last seen %s.", occurrenceText(first), occurrenceText(last))
 	}
-	if bug != "" {
-		fmt.Fprintf(&summary, " Bug %s.", bug)
+	if number != "" {
+		fmt.Fprintf(&summary, " Bug %s.", bug.Text())
 	}
 	status := s.Store.StatusOf(p.Problem)
 	if !signedIn {
@@ -138,9 +145,9 @@ func (s *Lists) problemRow(p index.Row, signature string, rises, signedIn bool) 
 	return export.Row{
 		Cells: []any{
 			p.Count, title, signature, p.Package, p.Source, p.Type, first.At, first.Version, string(first.Release),
-			last.At, last.Version, string(last.Release), p.HighestVersion(), bug, string(status.Word), status.Text(),
+			last.At, last.Version, string(last.Release), p.HighestVersion(), number, string(status.Word), status.Text(),
 			s.web.Base.String() + p.ID.Path(), p.Assignee().Name, strings.Join(p.Tags(), " "),
-			manual.Words(), manual.Text(false), rises,
+			manual.Words(), manual.Text(false), rises, bug.Place.Tracker, bug.Place.Project,
 		},
 		Path: p.ID.Path(), Title: title, Summary: summary.String(), First: first.At, Last: last.At,
 	}
@@ -307,8 +314,8 @@ func dayText(day time.Time) string {
 }
 
 func (s *Lists) exportBug(w http.ResponseWriter, r *http.Request, number int64, format string) error {
-	bug := strconv.FormatInt(number, 10)
-	list := exportedList{title: "Problems of bug " + bug, path: "/bug/" + bug}
+	list := exportedList{title: "Problems of bug " + s.Filer.Sites().BugText(r.Context(), number),
+		path: "/bug/" + strconv.FormatInt(number, 10)}
 	list.rows = func(ctx context.Context, b *index.Index) ([]index.Row, error) {
 		buckets, err := s.Bugs.BucketsOfBug(ctx, number)
 		rows := make([]index.Row, len(buckets))

@@ -520,8 +520,9 @@ func (s *Lists) RedirectBug(w http.ResponseWriter, r *http.Request) error {
 	for i := range buckets {
 		buckets[i] = s.web.SeenBucket(r, buckets[i])
 	}
-	page := bugsview.BugProblemsPage{Shell: s.web.Shell(r, "Bug "+text), Number: number, Buckets: buckets}
-	page.Shell.Also = layout.Alternates("Problems of bug "+text, "/bug/"+text, "")
+	name := s.Filer.Sites().BugText(r.Context(), number)
+	page := bugsview.BugProblemsPage{Shell: s.web.Shell(r, "Bug "+name), Name: name, Buckets: buckets}
+	page.Shell.Also = layout.Alternates("Problems of bug "+name, "/bug/"+text, "")
 	return s.web.Page(w, r, http.StatusOK, bugsview.BugProblems(page))
 }
 

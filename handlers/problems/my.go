@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"mishap/crash"
@@ -466,7 +465,7 @@ func problemNews(before, now string) string {
 		news = append(news, "now "+m.State)
 	}
 	if m.Bug != old.Bug && m.Bug != 0 {
-		news = append(news, "bug "+strconv.FormatInt(m.Bug, 10))
+		news = append(news, "bug "+crash.BugText(m.Bug))
 	}
 	if m.Highest != old.Highest && m.Highest != "" {
 		news = append(news, "first seen in "+m.Highest)

@@ -211,7 +211,7 @@ func (s *Pages) ChangePeople(w http.ResponseWriter, r *http.Request) error {
 	}
 	now := peopleNow{Problem: b.ID.String(), Assignee: v.Assigned.Name, Tags: []string{}}
 	if v.Assigned.Bug != 0 {
-		number := strconv.FormatInt(v.Assigned.Bug, 10)
+		number := crash.BugText(v.Assigned.Bug)
 		now.Bug = &number
 	}
 	for _, t := range v.Tags {

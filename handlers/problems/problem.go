@@ -457,7 +457,7 @@ func (s *Pages) versions(r *http.Request, b crash.Bucket) (view.VersionFacts, er
 			facts.Last[span.Version] = last
 		}
 	}
-	facts.Status, facts.Bug = b.Status, b.Bug.Counts()
+	facts.Status, facts.Bug = b.Status, b.Bug.OtherText(b.Bug.Counts())
 	for _, r := range b.Status.Releases {
 		if r.Fix != "" && len(counts) > 0 {
 			facts.Story.Add(crash.VersionCount{Version: r.Fix, Release: r.Release})

@@ -261,7 +261,9 @@ var (
 	oopsPattern   = regexp.MustCompile(`^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$`)
 	bucketPattern = regexp.MustCompile(`^[0-9a-fA-F]{40}$`)
 	systemPattern = regexp.MustCompile(`^[0-9a-f]{128}$`)
-	bugPattern    = regexp.MustCompile(`^(?i:#|lp: ?#?|bug ?#?)?([0-9]{1,12})$`)
+	bugPattern    = regexp.MustCompile(`^(?i:#|lp: ?#?|bug ?#?)?([0-9]{1,16})$`)
+	// namedBugPattern matches a bug after the name of its tracker or project.
+	namedBugPattern = regexp.MustCompile(`^([\w./+-]{1,200})#([0-9]{1,12})$`)
 
 	// Addresses of pages of mishap, and of bugs in a tracker.
 	pagePattern    = regexp.MustCompile(`^(?i:https?://[^/\s]+)?/(problem|oops|user|bug)/([^/?#\s]+)(?:[?#]\S*)?$`)
@@ -296,6 +298,9 @@ func identifierIn(text string) string {
 // machines.
 func (s *Lists) resolve(r *http.Request, text string) (page string, missing view.Missing, err error) {
 	ctx, signedIn := r.Context(), web.CurrentUser(r).Role.Allows(crash.RoleViewer)
+	if number := s.Filer.Sites().KnownBug(ctx, text); number != 0 {
+		text = "#" + strconv.FormatInt(number, 10)
+	}
 	text = identifierIn(text)
 	system, isSystem := strings.CutPrefix(text, "system:")
 	switch {
@@ -327,11 +332,23 @@ func (s *Lists) resolve(r *http.Request, text string) (page string, missing view
 			return "", "", nil //nolint:nilerr // too large for a bug number: search for the text
 		}
 		buckets, bugErr := s.Bugs.BucketsOfBug(ctx, number)
-		if err = bugErr; len(buckets) > 0 {
-			page = "/bug/" + strconv.FormatInt(number, 10)
-		} else if !isNumber(text) {
+		numbers, numberErr := s.Bugs.BugsNumbered(ctx, number)
+		if err = bugErr; numberErr != nil {
+			return "", "", numberErr
+		}
+		switch {
+		case len(numbers) > 1:
+			page = layout.SearchURL("bug:" + strconv.FormatInt(number, 10))
+		case len(numbers) == 1:
+			page = bugPage(numbers[0])
+		case len(buckets) > 0: // a bug that another one duplicates
+			page = bugPage(number)
+		case !isNumber(text):
 			missing = view.MissingBug
 		}
+	case namedBugPattern.MatchString(text):
+		page, err = s.namedBug(ctx, text)
+		missing = view.MissingBug
 	case strings.Contains(text, ":"):
 		id := crash.BucketIDOf(text)
 		_, err = s.Store.Bucket(ctx, id)
@@ -344,6 +361,32 @@ func (s *Lists) resolve(r *http.Request, text string) (page string, missing view
 		return page, "", err
 	}
 	return "", missing, nil
+}
+
+func bugPage(number int64) string { return "/bug/" + strconv.FormatInt(number, 10) }
+
+// namedBug returns the page of the problems with a bug that is named like "mutter#12" or "GNOME/mutter#12". It returns
+// NotFound if there are none.
+func (s *Lists) namedBug(ctx context.Context, text string) (string, error) {
+	places, err := s.Bugs.BugPlaces(ctx)
+	if err != nil {
+		return "", err
+	}
+	m := namedBugPattern.FindStringSubmatch(text)
+	n, err := strconv.ParseInt(m[2], 10, 64)
+	if err != nil {
+		return "", crash.ErrUnknownBucket
+	}
+	for place, p := range places {
+		bug := crash.Bug{Number: crash.NumberAt(place, n), Place: p}
+		if !strings.EqualFold(bug.Text(), text) && !strings.EqualFold(p.Project, m[1]) {
+			continue
+		}
+		if _, err := s.Bugs.BucketsOfBug(ctx, bug.Number); !errors.Is(err, crash.NotFound) {
+			return bugPage(bug.Number), err
+		}
+	}
+	return "", crash.ErrUnknownBucket
 }
 
 // isNumber reports whether a text has only digits, and so may also be a search term.

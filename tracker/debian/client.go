@@ -334,7 +334,7 @@ func (c *Client) ReadState(ctx context.Context, number int64) (crash.BugReading,
 	case len(r.Fixes) > 0:
 		task.Status = crash.FixReleased
 	case task.Complete:
-		task.Status = "Closed"
+		task.Status = crash.PlainlyClosed
 	case b.Forwarded.String() != "":
 		task.Status = "Forwarded"
 	}

@@ -227,7 +227,7 @@ func (c *Client) ReadState(ctx context.Context, number int64) (crash.BugReading,
 		Target: c.cfg.Target, Name: c.cfg.Target, Status: "Open", Milestone: tracker.Clean(i.Milestone.Title, maxName),
 	}
 	if i.State == "closed" {
-		t.Status, t.Complete, t.Closed = "Closed", true, i.Closed.UTC()
+		t.Status, t.Complete, t.Closed = crash.PlainlyClosed, true, i.Closed.UTC()
 	}
 	if len(i.Assignees) > 0 {
 		t.Assignee = tracker.Clean(i.Assignees[0].Name, maxName)

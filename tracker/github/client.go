@@ -220,7 +220,7 @@ func (c *Client) ReadState(ctx context.Context, number int64) (crash.BugReading,
 	}
 	t.Milestone = tracker.Clean(i.Milestone.Title, maxName)
 	if i.State == "closed" {
-		t.Status, t.Complete, t.Closed = "Closed", true, i.Closed.UTC()
+		t.Status, t.Complete, t.Closed = crash.PlainlyClosed, true, i.Closed.UTC()
 		switch i.Reason {
 		case "not_planned":
 			t.Status = "Not planned"

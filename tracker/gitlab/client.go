@@ -212,7 +212,7 @@ func (c *Client) ReadState(ctx context.Context, number int64) (crash.BugReading,
 	case i.MovedTo != 0:
 		t.Status = "Moved"
 	case i.State == "closed":
-		t.Status, t.Complete, t.Closed = "Closed", true, i.Closed.UTC()
+		t.Status, t.Complete, t.Closed = crash.PlainlyClosed, true, i.Closed.UTC()
 	}
 	if len(i.Assignees) > 0 {
 		t.Assignee = tracker.Clean(i.Assignees[0].Name, maxName)

@@ -179,6 +179,9 @@ func auditValues(object json.RawMessage) map[string]string {
 		case string:
 			texts[name] = crash.Truncate(v, maxAuditValue)
 		case float64:
+			if name == "bug" {
+				v = float64(crash.NumberInTracker(int64(v)))
+			}
 			texts[name] = strconv.FormatFloat(v, 'f', -1, 64)
 		case nil:
 			texts[name] = ""

@@ -77,6 +77,7 @@ type BugLookup struct {
 	Text    string // as typed
 	Problem string // what is wrong with Text; empty: nothing
 	Number  int64  // number of the bug in Text; 0: none yet
+	Name    string // what people call it
 	Found   crash.BugReading
 	Warning string // why the tracker did not describe the bug; empty: it did
 
@@ -115,7 +116,7 @@ func (b BugLookup) state() string {
 		words = append(words, taskText(t))
 	}
 	if b.Found.DuplicateOf != 0 {
-		words = append(words, "duplicate of"+" bug "+strconv.FormatInt(b.Found.DuplicateOf, 10))
+		words = append(words, "duplicate of bug "+crash.BugText(b.Found.DuplicateOf))
 	}
 	return strings.Join(words, "; ")
 }
@@ -123,12 +124,12 @@ func (b BugLookup) state() string {
 // BugProblemsPage holds the problems that have one bug.
 type BugProblemsPage struct {
 	Shell   layout.Shell
-	Number  int64
+	Name    string // what people call the bug
 	Buckets []crash.Bucket
 }
 
 // BugUnlinked confirms that a bug has been unlinked.
-func BugUnlinked(number int64) string { return "Bug " + strconv.FormatInt(number, 10) + " unlinked." }
+func BugUnlinked(name string) string { return "Bug " + name + " unlinked." }
 
 // BugState selects what the bug cell of a bucket shows.
 type BugState string

@@ -87,6 +87,11 @@ func (p FilingPart) id() string { return "filing-" + strconv.FormatInt(p.ID, 10)
 
 func (p FilingPart) path() string { return layout.PathFilings + "/" + strconv.FormatInt(p.ID, 10) }
 
+// bugText returns what people call a bug of the filing.
+func (p FilingPart) bugText(number int64) string {
+	return crash.Bug{Number: number, Place: crash.BugPlace{Tracker: p.Tracker, Project: p.Project}}.Text()
+}
+
 // moves reports whether the filing will soon change by itself.
 func (p FilingPart) moves() bool {
 	return p.State == crash.FilingSending || p.State == crash.FilingQueued && p.Problem == ""

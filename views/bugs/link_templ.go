@@ -457,7 +457,7 @@ func (p LinkPage) lookUp() templ.Attributes {
 }
 
 func (p LinkPage) button() string {
-	text := "Link bug " + strconv.FormatInt(p.Number, 10)
+	text := "Link bug " + p.Name
 	if p.Problems != "" {
 		text += " to " + crash.Counted(p.open(), "problem", "problems")
 	}

@@ -343,7 +343,7 @@ func reviewKnown(p ReviewPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = reviewBug(p.Bug, s.Bucket.Bug.Number, s.Bucket.Bug.URL, s.Bucket.Bug.Title, similarStatus(s.Bucket), fixText(crash.FoundBug{Fixes: s.Bucket.Bug.State.Fixes})).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = reviewBug(p.Bug, s.Bucket.Bug.Number, s.Bucket.Bug.Text(), s.Bucket.Bug.URL, s.Bucket.Bug.Title, similarStatus(s.Bucket), fixText(crash.FoundBug{Fixes: s.Bucket.Bug.State.Fixes})).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -527,7 +527,7 @@ func ReviewFound(f ReviewSearch) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = reviewBug(f.Bug, b.Number, b.URL, b.Title, b.Status, fixText(b)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = reviewBug(f.Bug, b.Number, crash.BugText(b.Number), b.URL, b.Title, b.Status, fixText(b)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -549,7 +549,7 @@ func ReviewFound(f ReviewSearch) templ.Component {
 	})
 }
 
-func reviewBug(p BugPart, number int64, url, title, status, fixed string) templ.Component {
+func reviewBug(p BugPart, number int64, name, url, title, status, fixed string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -588,9 +588,9 @@ func reviewBug(p BugPart, number int64, url, title, status, fixed string) templ.
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var26 string
-		templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(strconv.FormatInt(number, 10))
+		templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(name)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/review.templ`, Line: 113, Col: 93}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/review.templ`, Line: 113, Col: 68}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var26))
 		if templ_7745c5c3_Err != nil {
@@ -2060,9 +2060,9 @@ func ConfirmCreate(p ConfirmCreatePage) templ.Component {
 					}
 					if row.Bucket.Bug.Number != 0 {
 						var templ_7745c5c3_Var92 string
-						templ_7745c5c3_Var92, templ_7745c5c3_Err = templ.JoinStringErrs("has bug " + strconv.FormatInt(row.Bucket.Bug.Number, 10))
+						templ_7745c5c3_Var92, templ_7745c5c3_Err = templ.JoinStringErrs("has bug " + row.Bucket.Bug.Text())
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/review.templ`, Line: 387, Col: 67}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/bugs/review.templ`, Line: 387, Col: 44}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var92))
 						if templ_7745c5c3_Err != nil {

@@ -2240,7 +2240,7 @@ func candidateDeclined(by, reason string) string {
 }
 
 // CandidateFiled confirms that a bug was created.
-func CandidateFiled(bug int64) string { return "Bug " + strconv.FormatInt(bug, 10) + " was created." }
+func CandidateFiled(bug int64) string { return "Bug " + crash.BugText(bug) + " was created." }
 
 // Texts of the page of candidates.
 const (

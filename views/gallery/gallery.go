@@ -244,7 +244,7 @@ func shell(title string, user crash.User) layout.Shell {
 func specimens() []specimen {
 	withFlashes := shell("", admin)
 	withFlashes.Flash = []layout.Flash{
-		{Kind: layout.FlashDone, Text: bugsview.BugUnlinked(2101233), Undo: &layout.Undo{Action: "/", Field: "bug",
+		{Kind: layout.FlashDone, Text: bugsview.BugUnlinked("2101233"), Undo: &layout.Undo{Action: "/", Field: "bug",
 			Value: "2101233"}},
 		{Kind: layout.FlashError, Text: "Launchpad did not answer. Try again in a minute."},
 	}

@@ -51,7 +51,7 @@ type VersionFacts struct {
 	// Last is the last day on which the problem was seen, by version.
 	Last   map[string]time.Time
 	Status crash.Status                                       // names the versions that have a fix
-	Bug    int64                                              // the bug that names the fixes
+	Bug    string                                             // the bug that names the fixes
 	Link   func(version string, release crash.Release) string // address of a version in its archive; nil: there are none
 	Now    time.Time
 
@@ -203,7 +203,7 @@ func (f VersionFacts) mark(t *VersionTable, rows map[string]*VersionRow) {
 			continue
 		}
 		row.Mark, row.Kind, row.Fix = "fixed", "fix", true
-		row.Why = "According to bug " + strconv.FormatInt(f.Bug, 10) + ", this version has the fix"
+		row.Why = "According to bug " + f.Bug + ", this version has the fix"
 		if row.Counts[i] > 0 {
 			row.Mark, row.Kind, row.Fix = "fixed, seen again", "again", false
 		}
