@@ -619,8 +619,8 @@ func Advise(f AdviceFacts) Advice {
 	case b.Provisional || !f.Named:
 		return withoutNames(f.Symbols)
 	case f.Similar.Number != 0:
-		return Advice{Kind: AdviceExists, Text: "Check first: bug " + f.Similar.Text() + " of a similar problem may be about " +
-			"the same fault."}
+		return Advice{Kind: AdviceExists, Text: "Check first: bug " + f.Similar.Text() + " of a similar problem may be " +
+			"about the same fault."}
 	case b.LacksNames() && (f.Symbols.Job.State == crash.SymbolsPartial || f.Symbols.Job.State == crash.SymbolsWaiting):
 		return withoutNames(f.Symbols)
 	}

@@ -78,7 +78,7 @@ type bugCreated struct {
 	Signature string  `json:"signature"`
 	Report    *string `json:"report"` // the number of the bug; null: not filed yet
 	URL       *string `json:"url"`
-	State     string  `json:"state"` // "filed", or "filing"
+	State     string  `json:"state"`             // "filed", or "filing"
 	Tracker   string  `json:"tracker,omitempty"` // name of the tracker; empty: Launchpad
 	Project   string  `json:"project,omitempty"` // of the bug, if bugs are numbered in projects
 }

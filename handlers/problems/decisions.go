@@ -213,7 +213,8 @@ func (s *Decisions) findProblem(r *http.Request, text string) (crash.BucketID, e
 	}
 	if len(buckets) > 1 {
 		return crash.BucketID{}, crash.Errorf(crash.Invalid, "several_problems",
-			"%d problems have bug %s. Enter the address of one of them.", len(buckets), s.Filer.Sites().BugText(r.Context(), number))
+			"%d problems have bug %s. Enter the address of one of them.", len(buckets),
+			s.Filer.Sites().BugText(r.Context(), number))
 	}
 	return buckets[0].ID, nil
 }
