@@ -12,6 +12,8 @@ package tracker
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -78,6 +80,45 @@ type Forwarder interface {
 	Tracker
 	// Forward records the address of the upstream bug in a bug. It may be repeated.
 	Forward(ctx context.Context, number int64, address string) error
+}
+
+// Prober is a [Tracker] that can tell whether it would take bugs.
+type Prober interface {
+	Tracker
+	// Probe reads what filing a bug in the configured target needs, and returns what is in the way. It leaves the target
+	// out if that is empty. It changes nothing.
+	Probe(ctx context.Context) ([]Concern, error)
+}
+
+// Concern is something that prevents bugs from being filed, or makes that worse.
+type Concern struct {
+	Text  string // in lower case, without a full stop
+	Key   string // of the [[tracker]] table, whose value to correct; empty: none
+	Minor bool   // bugs can be filed
+}
+
+// ConcernOr returns a concern about a target that the tracker does not show to our account, if err is a refusal of the
+// tracker, or else err.
+func ConcernOr(target string, err error) ([]Concern, error) {
+	e, ok := errors.AsType[*CallError](err)
+	if !ok || e.Outcome != OutcomeRefused {
+		return nil, err
+	}
+	return []Concern{{
+		Text: "there is no “" + Clean(target, maxWords) + "”, or not for this account (" + e.Text + ")", Key: "target",
+	}}, nil
+}
+
+// OpenRepository returns the concern about a repository of GitHub or Forgejo that takes no issues, by its JSON.
+func OpenRepository(target string, repository []byte) []Concern {
+	var r struct {
+		Issues   *bool `json:"has_issues"`
+		Archived bool  `json:"archived"`
+	}
+	if json.Unmarshal(repository, &r) == nil && (r.Archived || r.Issues != nil && !*r.Issues) {
+		return []Concern{{Text: "the repository " + Clean(target, maxWords) + " takes no issues", Key: "target"}}
+	}
+	return nil
 }
 
 // Mailer sends mail for trackers that get bugs by mail.

@@ -31,8 +31,8 @@ func (p doctorCommand) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Checks the configuration and everything that mishap depends on",
-		Long: `Checks the configuration, the database and its schema, pg_dump, free disk space, clocks, the bug tracker and
-the access token, the mail relay, the debugger and its sandbox, debuginfod servers, trusted proxies, the
+		Long: `Checks the configuration, the database and its schema, pg_dump, free disk space, clocks, the bug trackers and
+their access tokens, the mail relay, the debugger and its sandbox, debuginfod servers, trusted proxies, the
 TLS certificate of base_url, and the permissions of files. It prints a line for each check: ok, off,
 warning or failure, and what to do.
 
@@ -59,8 +59,9 @@ func (p doctorCommand) examine(cmd *cobra.Command, asJSON bool) error {
 	} else if err != nil {
 		return err
 	} else {
+		first := trackerConfig(c, nil, nil)
 		findings = append(p.configFindings(c), doctor.Run(cmd.Context(), doctor.Deps{
-			Config: c, Tracker: trackerConfig(c, nil, nil),
+			Config: c, Tracker: first, Trackers: tableConfigs(c, first),
 		})...)
 	}
 	if err := cmd.Context().Err(); err != nil {

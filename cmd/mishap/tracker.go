@@ -64,6 +64,14 @@ func trackers(
 	if c.HasLaunchpad() {
 		members = append(members, tracker.Member{Config: first, Creds: creds})
 	}
+	for _, settings := range tableConfigs(c, first) {
+		members = append(members, tracker.Member{Config: settings, Creds: tracker.NewCredentials(settings, store)})
+	}
+	return tracker.NewSites(store, members...)
+}
+
+// tableConfigs returns the settings of the [[tracker]] tables.
+func tableConfigs(c config.Config, first tracker.Config) (all []tracker.Config) {
 	for _, t := range c.Trackers {
 		settings := first
 		settings.Name, settings.Title, settings.Kind = t.Name, t.Name, trackerkinds.Named(t.Kind)
@@ -78,9 +86,9 @@ func trackers(
 		}
 		settings.Timeout = time.Duration(t.Timeout) * time.Second
 		settings.Settle = time.Duration(t.Settle) * time.Second
-		members = append(members, tracker.Member{Config: settings, Creds: tracker.NewCredentials(settings, store)})
+		all = append(all, settings)
 	}
-	return tracker.NewSites(store, members...)
+	return all
 }
 
 func (p *program) setupOAuthTokenCommand() *cobra.Command {

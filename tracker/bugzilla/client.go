@@ -267,6 +267,53 @@ func (c *Client) version(ctx context.Context, t target) (string, error) {
 		"”. The target must name one of its versions, as in Product/Component/Version.")
 }
 
+// Probe reads the product, its components and versions, and whether the installation has aliases, which all have from
+// version 5.0 on.
+func (c *Client) Probe(ctx context.Context) ([]tracker.Concern, error) {
+	const operation = "probe"
+	var installation struct {
+		Parameters map[string]any `json:"parameters"`
+	}
+	var found []tracker.Concern
+	err := c.call.Get(ctx, operation, c.link("/parameters", nil), &installation)
+	if on, known := installation.Parameters["usebugaliases"]; err == nil && known && fmt.Sprint(on) == "0" {
+		found = append(found, tracker.Concern{Minor: true,
+			Text: "it has no aliases, so mishap searches the first comments of its bugs after an unknown outcome"})
+	}
+	if c.cfg.Target == "" {
+		return found, nil
+	}
+	to, ok := parseTarget(c.cfg.Target)
+	if !ok {
+		return append(found, tracker.Concern{Text: "the target is not of the form Product/Component", Key: "target"}), nil
+	}
+	var answer struct {
+		Products []struct {
+			Components []struct {
+				Name string `json:"name"`
+			} `json:"components"`
+		} `json:"products"`
+	}
+	err = c.call.Get(ctx, operation, c.link("/product", url.Values{"names": {to.product}}), &answer)
+	if err != nil {
+		return found, err
+	}
+	what := "product “" + to.product + "”"
+	for _, p := range answer.Products {
+		for _, component := range p.Components {
+			if component.Name == to.component {
+				_, err := c.version(ctx, to)
+				if e, ok := errors.AsType[*tracker.CallError](err); ok && e.Outcome == tracker.OutcomeRefused {
+					return append(found, tracker.Concern{Text: strings.TrimSuffix(e.Text, "."), Key: "target"}), nil
+				}
+				return found, err
+			}
+		}
+		what = "component “" + to.component + "” in the product “" + to.product + "”"
+	}
+	return append(found, tracker.Concern{Text: "there is no " + what + ", or not for this account", Key: "target"}), nil
+}
+
 // refused returns the error of a bug that is not sent.
 func refused(why string) *tracker.CallError {
 	return &tracker.CallError{Operation: create, Outcome: tracker.OutcomeRefused, Text: why}

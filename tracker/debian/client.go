@@ -57,6 +57,14 @@ func (c *Client) As(creds *tracker.Credentials) tracker.Tracker {
 // Credentials returns those of the account.
 func (c *Client) Credentials() *tracker.Credentials { return c.creds }
 
+// Probe checks that there is a relay.
+func (c *Client) Probe(context.Context) ([]tracker.Concern, error) {
+	if c.cfg.Mail == nil {
+		return []tracker.Concern{{Text: "there is no relay for mail; set smtp_url"}}, nil
+	}
+	return nil, nil
+}
+
 // BugURL returns the address of the page of a bug.
 func (c *Client) BugURL(number int64) string { return c.cfg.URL + "/" + itoa(number) }
 

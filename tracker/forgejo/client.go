@@ -5,6 +5,7 @@ package forgejo
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -54,6 +55,18 @@ func (c *Client) Credentials() *tracker.Credentials { return c.creds }
 // Me returns the name of the account that the access token acts for.
 func (c *Client) Me(ctx context.Context) (string, error) {
 	return c.call.Account(ctx, c.cfg.APIURL+"/user", "login")
+}
+
+// Probe reads the repository. Forgejo does not tell the scopes of an access token.
+func (c *Client) Probe(ctx context.Context) ([]tracker.Concern, error) {
+	if c.cfg.Target == "" {
+		return nil, nil
+	}
+	var repository json.RawMessage
+	if err := c.call.Get(ctx, "probe", c.repository(""), &repository); err != nil {
+		return tracker.ConcernOr(c.cfg.Target, err)
+	}
+	return tracker.OpenRepository(c.cfg.Target, repository), nil
 }
 
 // BugURL returns the address of the page of an issue.

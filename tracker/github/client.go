@@ -78,6 +78,31 @@ func (c *Client) Me(ctx context.Context) (string, error) {
 	return c.call.Account(ctx, c.cfg.APIURL+"/user", "login")
 }
 
+// Probe reads the scopes of the access token, which GitHub tells for classic ones only, and the repository.
+func (c *Client) Probe(ctx context.Context) ([]tracker.Concern, error) {
+	const operation = "probe"
+	address := c.cfg.APIURL + "/user"
+	if c.cfg.Target != "" {
+		address = strings.TrimSuffix(c.issues(), "/issues")
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	a, err := c.call.Read(operation, req)
+	if err == nil && a.Status != http.StatusOK {
+		err = c.call.Failed(ctx, operation, a)
+	}
+	if err != nil {
+		return tracker.ConcernOr(c.cfg.Target, err)
+	}
+	scopes := strings.Split(strings.ReplaceAll(a.Header.Get("X-Oauth-Scopes"), " ", ""), ",")
+	if a.Header["X-Oauth-Scopes"] != nil && !slices.Contains(scopes, "repo") && !slices.Contains(scopes, "public_repo") {
+		return []tracker.Concern{{Text: "the access token lacks the scope “public_repo” or “repo”", Key: "token"}}, nil
+	}
+	return tracker.OpenRepository(c.cfg.Target, a.Body), nil
+}
+
 // BugURL returns the address of the page of an issue.
 func (c *Client) BugURL(number int64) string {
 	return c.cfg.URL + "/" + c.cfg.Target + "/issues/" + itoa(number)

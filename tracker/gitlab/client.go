@@ -60,6 +60,46 @@ func (c *Client) Me(ctx context.Context) (string, error) {
 	return c.call.Account(ctx, c.cfg.APIURL+"/user", "username")
 }
 
+// expiring is how long before the end of an access token Probe says so.
+const expiring = 14 * 24 * time.Hour
+
+// Probe reads the scopes of the access token, which old versions of GitLab do not tell, and the project.
+func (c *Client) Probe(ctx context.Context) ([]tracker.Concern, error) {
+	const operation = "probe"
+	var token struct {
+		Scopes  []string `json:"scopes"`
+		Expires string   `json:"expires_at"`
+	}
+	err := c.call.Get(ctx, operation, c.cfg.APIURL+"/personal_access_tokens/self", &token)
+	if err != nil && !missing(err) && tracker.AnswerStatus(err) != http.StatusForbidden {
+		return nil, err
+	}
+	if err == nil && !slices.Contains(token.Scopes, "api") {
+		return []tracker.Concern{{Text: "the access token lacks the scope “api”", Key: "token"}}, nil
+	}
+	var found []tracker.Concern
+	if ends, err := time.Parse(time.DateOnly, token.Expires); err == nil && ends.Sub(c.cfg.Now()) < expiring {
+		found = append(found, tracker.Concern{
+			Text: "the access token expires on " + ends.Format(time.DateOnly), Key: "token", Minor: true,
+		})
+	}
+	if c.cfg.Target == "" {
+		return found, nil
+	}
+	var project struct {
+		Issues string `json:"issues_access_level"` // empty in old versions
+	}
+	err = c.call.Get(ctx, operation, strings.TrimSuffix(c.issues(), "/issues"), &project)
+	if err == nil && project.Issues == "disabled" {
+		found = append(found, tracker.Concern{Text: "the project " + c.cfg.Target + " has no issues", Key: "target"})
+	}
+	if err != nil {
+		none, err := tracker.ConcernOr(c.cfg.Target, err)
+		return append(found, none...), err
+	}
+	return found, nil
+}
+
 // BugURL returns the address of the page of an issue.
 func (c *Client) BugURL(number int64) string {
 	return c.cfg.URL + "/" + c.cfg.Target + "/-/issues/" + itoa(number)

@@ -108,6 +108,13 @@ func (b bugzilla) routes(s *Server) {
 		valid := c.Account != "" && c.Account == c.text("login")
 		return reply{http.StatusOK, map[string]any{"result": valid}, nil}
 	})
+	b.handle("parameters", "GET /rest/parameters", false, func(*call) reply {
+		parameters := map[string]any{"usestatuswhiteboard": "1"}
+		if b.Alias == "ignored" { // as before version 5.0
+			parameters["usebugaliases"] = "0"
+		}
+		return reply{http.StatusOK, map[string]any{"parameters": parameters}, nil}
+	})
 	b.handle("product", "GET /rest/product", false, b.products)
 	b.handle("list", "GET /rest/bug", false, b.search)
 	b.handle("create", "POST /rest/bug", true, b.create)

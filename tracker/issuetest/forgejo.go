@@ -63,6 +63,9 @@ func labelFields(names []string) []any {
 func (f *forgejo) routes() {
 	const repository, one = "/api/v1/repos/{owner}/{name}", "/api/v1/repos/{owner}/{name}/issues/{index}"
 	f.handle("me", "GET /api/v1/user", f.signed(func(c *call) reply { return reply{200, f.user(c.Account), nil} }))
+	f.handle("project", "GET "+repository, f.inProject(func(_ *call, path string) reply {
+		return reply{200, object{"id": 1, "full_name": path, "has_issues": true, "archived": false}, nil}
+	}))
 	f.handle("labels", "GET "+repository+"/labels", f.inProject(func(c *call, _ string) reply {
 		return f.page(c, labelFields(forgejoLabels))
 	}))

@@ -61,6 +61,10 @@ func (g *gitHub) routes() {
 		}
 		return reply{200, g.user(c.Account), nil}
 	})
+	g.handle("project", "GET "+strings.TrimSuffix(issues, "/issues"), g.inRepository(func(_ *call, path string) reply {
+		return reply{200, object{"id": 1, "full_name": path, "has_issues": true, "archived": false},
+			map[string]string{"X-OAuth-Scopes": strings.Join(g.scopesOr("public_repo"), ", ")}}
+	}))
 	g.handle("list", "GET "+issues, g.inRepository(g.list))
 	g.handle("create", "POST "+issues, g.inRepository(g.create))
 	g.handle("read", "GET "+one, g.onIssue(func(_ *call, i *Issue) reply { return reply{200, g.issue(i), nil} }))

@@ -58,8 +58,16 @@ func (g *gitLab) routes() {
 		}
 		return reply{200, g.user(c.Account), nil}
 	})
+	g.handle("token", "GET /api/v4/personal_access_tokens/self", func(c *call) reply {
+		if c.Account == "" {
+			return gitLabError(401, "401 Unauthorized")
+		}
+		return reply{200, object{"id": 1, "name": "mishap", "revoked": false, "active": true, "expires_at": nil,
+			"scopes": g.scopesOr("api")}, nil}
+	})
 	g.handle("project", "GET /api/v4/projects/{id}", g.inProject(func(c *call, path string) reply {
-		return reply{200, object{"id": g.id(path), "path_with_namespace": path, "web_url": g.URL + "/" + path}, nil}
+		return reply{200, object{"id": g.id(path), "path_with_namespace": path, "web_url": g.URL + "/" + path,
+			"issues_access_level": "enabled"}, nil}
 	}))
 	g.handle("list", "GET "+issues, g.inProject(g.list))
 	g.handle("create", "POST "+issues, g.inProject(g.create))

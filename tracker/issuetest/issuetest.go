@@ -110,6 +110,7 @@ type Server struct {
 	issues   []*Issue
 	last     int64             // the last ID
 	tokens   map[string]string // accounts by token
+	scopes   []string          // of all tokens; nil: those that filing needs
 	hidden   time.Duration     // how long lists do not show a new issue
 	delays   map[string]time.Duration
 	faults   map[string][]Fault
@@ -169,6 +170,17 @@ func (s *Server) SetClock(now func() time.Time) { s.locked(func() { s.now = now 
 
 // AddToken adds an account with a token.
 func (s *Server) AddToken(account, token string) { s.locked(func() { s.tokens[token] = account }) }
+
+// SetScopes sets the scopes of all tokens, for kinds that tell them. They do not limit what requests may do.
+func (s *Server) SetScopes(scopes ...string) { s.locked(func() { s.scopes = scopes }) }
+
+// scopesOr returns the scopes of tokens, which are usual unless a test has set them.
+func (s *Server) scopesOr(usual ...string) []string {
+	if s.scopes == nil {
+		return usual
+	}
+	return s.scopes
+}
 
 // Fail lets the next requests of an operation fail, each with the next of these faults. The operations are "me",
 // "create", "read", "list", "comment" and "change"; for kinds that get mail also "hello" and "sender", which are

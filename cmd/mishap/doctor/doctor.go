@@ -67,9 +67,11 @@ type Finding struct {
 type Deps struct {
 	Config  config.Config
 	Tracker tracker.Config
-	Timeout time.Duration    // of each check; 0: 10 s
-	Now     func() time.Time // clock of this machine; nil: time.Now
-	Roots   *x509.CertPool   // certificate authorities for base_url; nil: those of the system
+
+	Trackers []tracker.Config // of the [[tracker]] tables
+	Timeout  time.Duration    // of each check; 0: 10 s
+	Now      func() time.Time // clock of this machine; nil: time.Now
+	Roots    *x509.CertPool   // certificate authorities for base_url; nil: those of the system
 }
 
 type doctor struct {
@@ -99,6 +101,7 @@ func Run(ctx context.Context, deps Deps) []Finding {
 		{"service", func(ctx context.Context) []Finding { return d.service(ctx, facts) }},
 		{"disk", d.disks}, {"permissions", d.permissions},
 		{"tracker", func(ctx context.Context) []Finding { return d.tracker(ctx, facts) }},
+		{"tracker", d.trackers}, {"routes", func(context.Context) []Finding { return d.routes(facts) }},
 		{"mail", d.mail}, {"traces", d.traces}, {"symbols", d.symbols}, {"proxies", d.proxies}, {"base_url", d.baseURL},
 	}
 	results := make([][]Finding, len(checks))
@@ -179,6 +182,7 @@ type facts struct {
 	findings []Finding
 	token    crash.SavedToken // of the tracker
 	read     bool             // the token was read
+	routes   crash.Routes     // of bugs
 }
 
 // database checks that the database answers, its version, encoding, schema and clock.
@@ -247,8 +251,13 @@ func (d *doctor) inspect(ctx context.Context, h *db.Handle, name string) facts {
 	if err == nil && seen.Applied > 0 && seen.Pending == 0 {
 		h.Log = slog.New(slog.DiscardHandler)
 		key := crash.TrackerKey{URL: d.Tracker.URL, ConsumerKey: d.Tracker.ConsumerKey}
-		out.token, err = bugs.New(&db.Store{Handle: h}).SavedToken(ctx, key)
+		store := bugs.New(&db.Store{Handle: h})
+		out.token, err = store.SavedToken(ctx, key)
 		out.read = err == nil
+		if out.routes, err = store.Routes(ctx); err != nil {
+			out.findings = append(out.findings, warned("routes", "the routes of bugs cannot be read: "+explain(err),
+				"run mishap doctor again"))
+		}
 		out.findings = append(out.findings, d.backups(ctx, h)...)
 	}
 	return out

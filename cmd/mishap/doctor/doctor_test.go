@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -18,6 +19,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/cmd/mishap/config"
+	"mishap/crash"
 	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/symbols/sandbox"
@@ -26,6 +28,7 @@ import (
 	"mishap/db/dbtest"
 	"mishap/notify/mail/mailtest"
 	"mishap/tracker"
+	"mishap/tracker/kinds"
 	"mishap/tracker/trackertest"
 )
 
@@ -41,6 +44,7 @@ type site struct {
 	tables  string            // in the configuration file
 	tracker *trackertest.Tracker
 	token   string // accepted by the tracker
+	mail    tracker.Mailer
 	debug   *httptest.Server
 	pages   *httptest.Server
 }
@@ -93,6 +97,18 @@ func (s *site) runFile(t *testing.T, file string) []Finding {
 	s.deps.Tracker = tracker.Config{URL: c.TrackerURL, APIURL: c.TrackerAPIURL, ConsumerKey: c.TrackerConsumerKey,
 		Target: c.TrackerTarget, BaseURL: c.BaseURL}
 	s.deps.Tracker.Token.Token, s.deps.Tracker.Token.Secret = string(c.TrackerOAuthToken), c.TrackerOAuthSecret
+	s.deps.Trackers = nil
+	for _, table := range c.Trackers {
+		kind := kinds.Named(table.Kind)
+		settings := s.deps.Tracker
+		settings.Name, settings.Title, settings.Kind, settings.Target = table.Name, table.Name, kind, table.Target
+		settings.URL, settings.APIURL = table.URL, cmp.Or(table.APIURL, kind.API(table.URL))
+		settings.Variant, settings.Mail, settings.Token = table.Variant, s.mail, crash.AccessToken{}
+		if table.Token != "" || kind.Mail {
+			settings.Token = crash.AccessToken{Token: cmp.Or(table.Account, table.Name), Secret: table.Token}
+		}
+		s.deps.Trackers = append(s.deps.Trackers, settings)
+	}
 	return Run(t.Context(), s.deps)
 }
 
@@ -322,7 +338,7 @@ func closedPort(t *testing.T) string {
 	return address
 }
 
-const gnome = "[[tracker]]\nname = 'gnome'\nkind = 'gitlab'\nurl = 'https://gitlab.gnome.org'\n"
+const gnome = "[[tracker]]\nname = 'gnome'\nkind = 'gitlab'\nurl = '" + crashtest.NobodyListens + "'\n"
 
 func key(name, value string) func(*testing.T, *site) {
 	return func(_ *testing.T, s *site) { s.keys[name] = value }
