@@ -80,8 +80,8 @@ type BugReader struct {
 	opts  BugOptions
 	log   *slog.Logger
 
-	asked  map[int]time.Time  // when this instance last queried changes, by place
-	pauses map[string]*pauses // by tracker
+	asked    map[int]time.Time    // when any instance last queried changes, by place
+	trackers map[string]*watching // by name
 
 	quietAsked time.Time                    // when this instance last searched for bugs that are no longer reported
 	unread     map[PendingComment]time.Time // when a comment was last tried on a bug that could not be read
@@ -99,9 +99,9 @@ func NewBugReader(cfg tracker.Config, store BugStore, sites *tracker.Sites, o Bu
 		}
 	}
 	w := &BugReader{cfg: cfg, store: store, sites: sites, opts: o, log: cfg.Log,
-		asked: map[int]time.Time{}, pauses: map[string]*pauses{}, unread: map[PendingComment]time.Time{}}
+		asked: map[int]time.Time{}, trackers: map[string]*watching{}, unread: map[PendingComment]time.Time{}}
 	for _, m := range sites.Members() {
-		w.pauses[m.Name] = &pauses{}
+		w.trackers[m.Name] = &watching{}
 	}
 	if cfg.Registerer != nil {
 		tracker.RegisterShared(cfg.Registerer, newMetrics(store, cfg.Now))
@@ -110,8 +110,11 @@ func NewBugReader(cfg tracker.Config, store BugStore, sites *tracker.Sites, o Bu
 }
 
 const (
-	roundLimit  = 50 // bugs in one round
-	maxFailures = 3  // failures in a row after which all calls pause
+	roundLimit  = 50 // bugs of one tracker in one round
+	maxFailures = 3  // failures in a row after which all calls to a tracker pause
+	// maxQueries is the number of queries for changes that a tracker gets in the time BugOptions.Changes. If it has more
+	// places, each is queried less often.
+	maxQueries = 10
 	// clockMargin is the overlap of two queries for changes, since clocks differ.
 	clockMargin  = 2 * time.Minute
 	firstPause   = 5 * time.Second
@@ -121,9 +124,27 @@ const (
 	credentialsPause = time.Minute
 )
 
+// watching is what a BugReader knows about a tracker.
+type watching struct {
+	pauses
+	places int // where bugs are
+
+	// These are about the present round.
+	read     int  // bugs
+	failures int  // in a row
+	failed   bool // the rest of the round leaves the tracker alone
+
+	window  time.Time // when the time began in which queries is limited
+	queries int       // for changes
+}
+
 // Round reads the bugs that are due, unless another instance does, and of each tracker unless calls to it are paused.
-// It must not run concurrently in one BugReader.
+// A tracker that fails is left alone for the rest of the round, so that one that hangs delays the others by at most
+// maxFailures time-outs. It must not run concurrently in one BugReader.
 func (w *BugReader) Round(ctx context.Context) error {
+	for _, t := range w.trackers {
+		t.places, t.read, t.failures, t.failed = 0, 0, 0, false
+	}
 	sites, err := w.ready(ctx)
 	if err != nil || len(sites) == 0 {
 		return err
@@ -145,7 +166,7 @@ func (w *BugReader) Round(ctx context.Context) error {
 	}
 	for _, site := range sites {
 		if !w.paused(site) {
-			w.pauses[site.Name].row = 0
+			w.trackers[site.Name].row = 0
 		}
 	}
 	return nil
@@ -167,6 +188,7 @@ func (w *BugReader) ready(ctx context.Context) ([]*tracker.Site, error) {
 			return nil, err
 		}
 		if ok { // pages show a missing token
+			w.trackers[site.Name].places++
 			ready = append(ready, site)
 		}
 	}
@@ -174,13 +196,16 @@ func (w *BugReader) ready(ctx context.Context) ([]*tracker.Site, error) {
 }
 
 func (w *BugReader) paused(site *tracker.Site) bool {
-	return w.cfg.Now().Before(w.pauses[site.Name].resume)
+	t := w.trackers[site.Name]
+	return t.failed || w.cfg.Now().Before(t.resume)
 }
 
 // failing pauses calls to a tracker after an error of it, and returns any other error.
 func (w *BugReader) failing(ctx context.Context, site *tracker.Site, err error) error {
 	if e, ok := errors.AsType[*tracker.CallError](err); ok {
-		w.pauses[site.Name].begin(ctx, w.cfg, "calls to the tracker pause", e)
+		t := w.trackers[site.Name]
+		t.failed = true
+		t.begin(ctx, w.cfg, "calls to tracker "+site.Name+" pause", e)
 		return nil
 	}
 	return err
@@ -206,11 +231,12 @@ func (w *BugReader) round(ctx context.Context, site *tracker.Site) error {
 	if err := w.changes(ctx, site); err != nil {
 		return err
 	}
-	numbers, err := w.store.DueBugs(ctx, site.Place(), roundLimit)
+	t := w.trackers[site.Name]
+	numbers, err := w.store.DueBugs(ctx, site.Place(), roundLimit-t.read)
 	if err != nil {
 		return err
 	}
-	failures := 0
+	t.read += len(numbers)
 	for _, number := range numbers {
 		err := w.read(ctx, site, number)
 		e, failed := errors.AsType[*tracker.CallError](err)
@@ -218,11 +244,11 @@ func (w *BugReader) round(ctx context.Context, site *tracker.Site) error {
 		case err != nil && !failed:
 			return err
 		case !failed:
-			failures = 0
+			t.failures = 0
 		case unavailable(e):
 			return e
 		default:
-			if failures++; failures == maxFailures {
+			if t.failures++; t.failures == maxFailures {
 				return e
 			}
 		}
@@ -277,19 +303,26 @@ func (p *pauses) begin(ctx context.Context, cfg tracker.Config, what string, e *
 }
 
 func (w *BugReader) changes(ctx context.Context, site *tracker.Site) error {
-	now, asked := w.cfg.Now(), w.asked[site.Place()]
-	if !asked.IsZero() && now.Sub(asked) < w.opts.Changes {
+	t, now, asked := w.trackers[site.Name], w.cfg.Now(), w.asked[site.Place()]
+	interval := w.opts.Changes * time.Duration((t.places+maxQueries-1)/maxQueries)
+	if now.Sub(t.window) >= w.opts.Changes {
+		t.window, t.queries = now, 0
+	}
+	if now.Sub(asked) < interval || t.queries == maxQueries {
 		return nil
 	}
 	until, err := w.store.ChangesUntil(ctx, site.Place())
 	if err != nil {
 		return err
 	}
-	if now.Sub(until) < w.opts.Changes { // another instance asked
+	w.asked[site.Place()] = now
+	if now.Sub(until) < interval { // another instance asked
+		w.asked[site.Place()] = until
 		return nil
 	}
 	var numbers []int64
 	if !until.IsZero() { // before the first query all bugs are due anyway
+		t.queries++
 		if numbers, err = site.Tracker.Changed(ctx, until.Add(-clockMargin)); err != nil {
 			if tracker.AnswerStatus(err) != http.StatusNotFound && tracker.AnswerStatus(err) != http.StatusBadRequest {
 				return err
@@ -297,7 +330,6 @@ func (w *BugReader) changes(ctx context.Context, site *tracker.Site) error {
 			w.log.WarnContext(ctx, "the tracker cannot say which bugs changed", "error", err) // single readings go on
 		}
 	}
-	w.asked[site.Place()] = now
 	return w.store.SaveChanges(ctx, site.Place(), numbers, now)
 }
 
