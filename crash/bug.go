@@ -289,11 +289,22 @@ type UpdateKind string
 
 // Kinds of updates. All but UpdateSection are comments.
 const (
-	UpdateAgain   UpdateKind = "again"   // a fixed bug is seen again
-	UpdateNames   UpdateKind = "names"   // the functions of a crash have names since its bug was filed
-	UpdateQuiet   UpdateKind = "quiet"   // an open bug is no longer reported
-	UpdateSection UpdateKind = "section" // the section in the description
+	UpdateAgain UpdateKind = "again" // a fixed bug is seen again
+	UpdateNames UpdateKind = "names" // the functions of a crash have names since its bug was filed
+	UpdateQuiet UpdateKind = "quiet" // an open bug is no longer reported
+	// UpdateForwarded names the upstream project's bug in the distribution's, or the other way round.
+	UpdateForwarded UpdateKind = "forwarded"
+	UpdateSection   UpdateKind = "section" // the section in the description
 )
+
+// ForwardedBug is a pair of bugs of one problem that may not name each other yet.
+type ForwardedBug struct {
+	Bucket       BucketID
+	Distribution int64 // number of the distribution's bug
+	Upstream     int64 // number of the upstream project's bug
+	Named        bool  // the distribution's bug got the address of the other one
+	NamedBack    bool  // the upstream bug did
+}
 
 // UpdatePolicy says which updates mishap sends to bugs of some source packages.
 type UpdatePolicy struct {
@@ -336,7 +347,7 @@ func (rules UpdatePolicies) Any(has func(UpdatePolicy) bool) bool {
 // BugUpdate is a comment that mishap has sent by itself.
 type BugUpdate struct {
 	Kind    UpdateKind
-	About   string // the version (UpdateAgain) or the UTC day of the last report (UpdateQuiet)
+	About   string // version (UpdateAgain), UTC day of the last report (UpdateQuiet) or other bug (UpdateForwarded)
 	At      time.Time
 	Outcome string // "sending", "sent", "refused" or "unknown"
 	Answer  string // message of the tracker or of the network; empty: none

@@ -522,17 +522,17 @@ CREATE TABLE bug_comments (
     outcome text NOT NULL,
     words text DEFAULT ''::text NOT NULL,
     kind text DEFAULT 'again'::text NOT NULL,
-    CONSTRAINT bug_comments_kind_check CHECK ((kind = ANY (ARRAY['again'::text, 'names'::text, 'quiet'::text]))),
+    CONSTRAINT bug_comments_kind_check CHECK ((kind = ANY (ARRAY['again'::text, 'names'::text, 'quiet'::text, 'forwarded'::text]))),
     CONSTRAINT bug_comments_outcome_check CHECK ((outcome = ANY (ARRAY['sending'::text, 'sent'::text, 'refused'::text, 'unknown'::text])))
 );
 COMMENT ON TABLE bug_comments IS 'Comments that mishap wrote in the tracker: at most one per bug, kind and version.';
 COMMENT ON COLUMN bug_comments.bug_number IS 'The bug.';
-COMMENT ON COLUMN bug_comments.version IS 'again: the version that the comment is about. quiet: UTC day of the last report. names: empty.';
+COMMENT ON COLUMN bug_comments.version IS 'again: the version that the comment is about. quiet: UTC day of the last report. forwarded: number of the other bug. names: empty.';
 COMMENT ON COLUMN bug_comments.bucket_id IS 'The problem that the comment is about.';
 COMMENT ON COLUMN bug_comments.at IS 'When sending began.';
 COMMENT ON COLUMN bug_comments.outcome IS 'sending, sent, refused, or unknown. In each case it is not sent again.';
 COMMENT ON COLUMN bug_comments.words IS 'Message of the tracker or the network; empty: none.';
-COMMENT ON COLUMN bug_comments.kind IS 'again: a fixed bug was seen again; names: the functions of its crash got names; quiet: its problem is no longer reported.';
+COMMENT ON COLUMN bug_comments.kind IS 'again: a fixed bug was seen again; names: the functions of its crash got names; quiet: its problem is no longer reported; forwarded: its problem has a bug in the upstream project, or the other way round.';
 
 CREATE TABLE bug_routes (
     line integer NOT NULL,

@@ -2,6 +2,7 @@ package tracker
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"mishap/crash"
@@ -9,7 +10,7 @@ import (
 
 var (
 	// linkParagraph matches plain words before an address, in one line.
-	linkParagraph = regexp.MustCompile(`^[A-Za-z0-9 ,:.;]*(https?://[A-Za-z0-9/._:-]+)\n?$`)
+	linkParagraph = regexp.MustCompile(`^[A-Za-z0-9 ,:.;]*(https?://[A-Za-z0-9/._:?=-]+)\n?$`)
 	backticks     = regexp.MustCompile("`+")
 	fenceLine     = regexp.MustCompile("^`{3,}text$")
 	reference     = regexp.MustCompile(`([#@!~%&$])([0-9A-Za-z_"])`)
@@ -17,8 +18,8 @@ var (
 
 // Markdown returns Markdown that shows a plain text as it is, in blocks of code. There, a tracker makes no links and
 // sends no mails, while the "#1" of a stack would mention issue 1, and "@all" everybody. Paragraphs that end with an
-// address below base, and else have only plain words, stay outside, so that people can follow the link.
-func Markdown(text, base string) string {
+// address below one of the bases, and else have only plain words, stay outside, so that people can follow the link.
+func Markdown(text string, bases ...string) string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	fence := "```"
 	for _, run := range backticks.FindAllString(text, -1) {
@@ -34,7 +35,9 @@ func Markdown(text, base string) string {
 		block = nil
 	}
 	for paragraph := range strings.SplitSeq(text, "\n\n") {
-		if m := linkParagraph.FindStringSubmatch(paragraph); m != nil && strings.HasPrefix(m[1], base+"/") {
+		m := linkParagraph.FindStringSubmatch(paragraph)
+		below := func(base string) bool { return strings.HasPrefix(m[1], base+"/") }
+		if m != nil && slices.ContainsFunc(bases, below) {
 			flush()
 			out = append(out, paragraph)
 			continue

@@ -26,11 +26,21 @@ type Site struct {
 	Tracker Tracker // the numbers of its bugs include the place
 	Editor  Editor  // nil: the tracker cannot change descriptions
 
-	place int
+	place     int
+	forwarder Forwarder // nil: the tracker cannot mark bugs as forwarded
 }
 
 // Place returns the number of the place; see [crash.NumberAt].
 func (s *Site) Place() int { return s.place }
+
+// Forward records the address of another bug in a bug, as [Forwarder] does. The outcome is refused if the tracker
+// cannot do that.
+func (s *Site) Forward(ctx context.Context, number int64, address string) error {
+	if s.forwarder == nil {
+		return &CallError{Operation: "forward", Outcome: OutcomeRefused, Text: "bugs cannot be marked as forwarded"}
+	}
+	return s.forwarder.Forward(ctx, crash.NumberInTracker(number), address)
+}
 
 // Check tries the access token of the site's tracker and returns the name of its account. Its errors are those of
 // Explain.
@@ -74,9 +84,14 @@ type Sites struct {
 // otherwise.
 func NewSites(store PlaceStore, members ...Member) *Sites {
 	s := &Sites{store: store, known: map[int]*Site{}}
+	var linked []string
 	for _, m := range members {
 		m.Config = m.WithDefaults()
 		s.members = append(s.members, m)
+		linked = append(linked, m.URL)
+	}
+	for i := range s.members {
+		s.members[i].Linked = linked
 	}
 	return s
 }
@@ -90,6 +105,7 @@ func OneSite(cfg Config, t Tracker) *Sites {
 
 func newSite(m Member, project string, place int, t Tracker) *Site {
 	site := &Site{Member: m, Project: project, Tracker: t, place: place}
+	site.forwarder, _ = t.(Forwarder)
 	if place == 0 {
 		site.Editor, _ = t.(Editor)
 	} else {

@@ -17,6 +17,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -144,6 +145,7 @@ type Config struct {
 	ConsumerKey string            // name of the application for the tracker; may hold blanks
 	Target      string            // distribution that bugs are filed under, "ubuntu"
 	BaseURL     string            // address of mishap, for links in bugs
+	Linked      []string          // addresses besides BaseURL below which pages may be linked in bugs: those of trackers
 	Version     string            // of mishap, for the User-Agent
 	Token       crash.AccessToken // configured for this instance; zero: none
 	Variant     string            // of the kind's API; empty: the usual one
@@ -217,6 +219,11 @@ func (c Config) PerProject() bool { return c.Kind != nil && c.Kind.PerProject }
 // Key identifies the tracker and the application in the database.
 func (c Config) Key() crash.TrackerKey {
 	return crash.TrackerKey{URL: c.URL, ConsumerKey: c.ConsumerKey}
+}
+
+// Markdown returns Markdown that shows a plain text as it is, but with links to pages of mishap and of the trackers.
+func (c Config) Markdown(text string) string {
+	return Markdown(text, slices.Concat(c.Linked, []string{c.BaseURL})...)
 }
 
 // OnAPI reports whether u has the scheme, host and port of the API. A Caller never follows

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -409,6 +410,9 @@ func (s *Store) EndComment(ctx context.Context, number int64, kind crash.UpdateK
 			return err
 		}
 		words := commentWords[kind] + about
+		if other, err := strconv.ParseInt(about, 10, 64); kind == crash.UpdateForwarded && err == nil {
+			words = commentWords[kind] + crash.BugText(other)
+		}
 		if answer != "" {
 			words += ": " + answer
 		}
@@ -420,6 +424,7 @@ func (s *Store) EndComment(ctx context.Context, number int64, kind crash.UpdateK
 // commentWords say what a comment of a kind is about, before the version or the day.
 var commentWords = map[crash.UpdateKind]string{
 	crash.UpdateAgain: "seen again in ", crash.UpdateNames: "function names", crash.UpdateQuiet: "no report since ",
+	crash.UpdateForwarded: "address of bug ",
 }
 
 const sqlBucketOfBug = `
@@ -479,6 +484,42 @@ const (
 			select from report_days
 			where package = @package and day > (@after::timestamptz at time zone 'utc')::date)`
 )
+
+// sqlForwardedBugs selects for each problem the bug that was linked last in an upstream project, and in the
+// distribution, if both are open and public. It omits imported links, which no person asked for.
+const sqlForwardedBugs = `
+	with pairs as (
+		select distinct on (u.id) u.id, d.number as distribution, u.number as upstream
+		from (
+				select h.id, st.number, l.at from ` + openBugs + `
+					join bug_places as p on p.place = l.bug_number >> 40 and p.upstream
+				where l.person <> ''
+			) as u
+			join lateral (
+				select st.number from ` + openBugs + `
+				where h.id = u.id and not upstream_bug(l.bug_number)
+				order by l.at desc, l.bug_number desc limit 1
+			) as d on true
+		order by u.id, u.at desc, u.number desc
+	)
+	select p.id, p.distribution, p.upstream, n.named, n.back
+	from pairs as p cross join lateral (
+		select exists (select from bug_comments as c where c.bug_number = p.distribution and c.kind = 'forwarded'
+				and c.version = p.upstream::text) as named,
+			exists (select from bug_comments as c where c.bug_number = p.upstream and c.kind = 'forwarded'
+				and c.version = p.distribution::text) as back
+	) as n
+	where not (n.named and n.back)
+	order by p.id`
+
+// ForwardedBugs returns the pairs of bugs that do not name each other yet.
+func (s *Store) ForwardedBugs(ctx context.Context) ([]crash.ForwardedBug, error) {
+	ctx = db.AsVisitor(ctx) // mishap writes nothing about embargoed problems to bugs
+	pairs, err := db.List(ctx, s.Pool, sqlForwardedBugs, nil, db.Into(func(f *crash.ForwardedBug) []any {
+		return []any{&f.Bucket, &f.Distribution, &f.Upstream, &f.Named, &f.NamedBack}
+	}))
+	return pairs, db.Wrap(err, "forwarded bugs")
+}
 
 // QuietBugs returns the open bugs without a comment about being quiet since the last report of any
 // of their problems.

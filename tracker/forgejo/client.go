@@ -131,7 +131,7 @@ func (c *Client) Create(ctx context.Context, in crash.Intent, sendBy time.Durati
 		Title  string  `json:"title"`
 		Body   string  `json:"body"`
 		Labels []int64 `json:"labels,omitempty"`
-	}{tracker.PlainTitle(in.Title), tracker.Markdown(in.Description, c.cfg.BaseURL), labels}
+	}{tracker.PlainTitle(in.Title), c.cfg.Markdown(in.Description), labels}
 	var filed issue
 	if err := c.call.Post(ctx, operation, c.repository("/issues"), body, &filed, http.StatusCreated, left); err != nil {
 		return 0, err
@@ -258,7 +258,7 @@ type comment struct {
 // Comment adds a comment to an issue, and sends it once.
 func (c *Client) Comment(ctx context.Context, number int64, text string) error {
 	const operation = "comment"
-	body, address := map[string]string{"body": tracker.Markdown(text, c.cfg.BaseURL)}, c.issue(number)+"/comments"
+	body, address := map[string]string{"body": c.cfg.Markdown(text)}, c.issue(number)+"/comments"
 	var added comment
 	err := c.call.Post(ctx, operation, address, body, &added, http.StatusCreated, tracker.MaxSending)
 	if err == nil && added.ID < 1 {

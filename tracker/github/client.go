@@ -160,7 +160,7 @@ func (c *Client) Create(ctx context.Context, in crash.Intent, sendBy time.Durati
 		Title  string   `json:"title"`
 		Body   string   `json:"body"`
 		Labels []string `json:"labels,omitempty"`
-	}{tracker.PlainTitle(in.Title), tracker.Markdown(in.Description, c.cfg.BaseURL), in.Tags}
+	}{tracker.PlainTitle(in.Title), c.cfg.Markdown(in.Description), in.Tags}
 	var filed issue
 	if err := c.call.Post(ctx, operation, c.issues(), body, &filed, http.StatusCreated, sendBy); err != nil {
 		return 0, err
@@ -271,7 +271,7 @@ func (c *Client) Comment(ctx context.Context, number int64, text string) error {
 	const operation = "comment"
 	var added comment
 	err := c.call.Post(ctx, operation, c.issues(number)+"/comments",
-		map[string]string{"body": tracker.Markdown(text, c.cfg.BaseURL)}, &added, http.StatusCreated, tracker.MaxSending)
+		map[string]string{"body": c.cfg.Markdown(text)}, &added, http.StatusCreated, tracker.MaxSending)
 	if err == nil && added.ID < 1 {
 		return c.call.Unusable(ctx, operation, "the answer does not say whether the comment was added")
 	}

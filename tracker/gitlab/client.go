@@ -175,7 +175,7 @@ var command = regexp.MustCompile(`(?m)^([ \t]*)(/[^\s/]+(?:\s|$))`)
 
 // markdown returns the Markdown of a text, with a backslash before commands: GitLab sees them in some blocks of code.
 func (c *Client) markdown(text string) string {
-	return command.ReplaceAllString(tracker.Markdown(text, c.cfg.BaseURL), `$1\$2`)
+	return command.ReplaceAllString(c.cfg.Markdown(text), `$1\$2`)
 }
 
 // FindBug searches the list of issues of the project, which GitLab reads from its database. It never uses a search

@@ -1,6 +1,7 @@
 package watch_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"testing"
@@ -58,12 +59,28 @@ func (s *several) site(name, project string) *tracker.Site {
 // link links an issue that a person filed to the n-th problem.
 func (s *several) link(name, project string, n int) int64 {
 	s.t.Helper()
+	return s.linkIssue(name, project, n, crash.Intent{Title: "It fell over", Description: "By hand."}, "ada")
+}
+
+// linkIssue does the same with the issue of an intent. An empty person is that of an import.
+func (s *several) linkIssue(name, project string, n int, in crash.Intent, person string) int64 {
+	s.t.Helper()
 	site := s.site(name, project)
-	filed, err := site.Tracker.Create(s.t.Context(), crash.Intent{Title: "It fell over", Description: "By hand."}, timeout)
+	in.Target = cmp.Or(in.Target, site.Target)
+	number, err := site.Tracker.Create(s.t.Context(), in, timeout)
+	if name == "debian" { // it says nothing about the number
+		issues := s.practice[name].Issues()
+		number, err = crash.NumberAt(site.Place(), issues[len(issues)-1].Number), nil
+	}
 	checktest.NoError(s.t, err)
-	id := crash.BucketIDOf(s.inVersion(n, "1.0-1"))
-	dbtest.Must(s.store.LinkBug(s.t.Context(), id, crash.Bug{Number: filed, URL: site.Tracker.BugURL(filed)}))(s.t)
-	return filed
+	bug := crash.Bug{Number: number, URL: site.Tracker.BugURL(number), By: person}
+	dbtest.Must(s.store.LinkBug(s.t.Context(), s.problem(n), bug))(s.t)
+	return number
+}
+
+// problem returns the n-th problem, with another report.
+func (s *several) problem(n int) crash.BucketID {
+	return crash.BucketIDOf(s.inVersion(n, "1.0-1"))
 }
 
 // wantRead checks whether the bugs have been read.
@@ -206,7 +223,8 @@ func TestFailingProject(t *testing.T) {
 	s.now = s.now.Add(2 * time.Minute)
 	s.practice["gitlab"].Fail("list", issuetest.ErrorBefore)
 	round(t, w)
-	s.practice["gitlab"].Change("sandbox/second", crash.NumberInTracker(second), func(i *issuetest.Issue) { i.Closed = true })
+	closeIt := func(i *issuetest.Issue) { i.Closed = true }
+	s.practice["gitlab"].Change("sandbox/second", crash.NumberInTracker(second), closeIt)
 	s.now = s.now.Add(30 * time.Second)
 	round(t, w)
 	states := dbtest.Must(s.store.BugStates(t.Context(), []int64{second}))(t)

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -40,6 +41,7 @@ type BugStore interface {
 	UncommentedRegressions(ctx context.Context) ([]crash.Bucket, error)
 	NamedBugs(ctx context.Context) ([]crash.NamedBug, error)
 	RepresentativeReport(ctx context.Context, id crash.BucketID) (crash.StoredReport, error)
+	ForwardedBugs(ctx context.Context) ([]crash.ForwardedBug, error)
 	QuietBugs(ctx context.Context) ([]crash.QuietBug, error)
 	BucketsOfBug(ctx context.Context, number int64) ([]crash.Bucket, error)
 	Judge(ctx context.Context, buckets ...*crash.Bucket) error
@@ -238,7 +240,7 @@ func (w *BugReader) round(ctx context.Context, site *tracker.Site) error {
 	}
 	t.read += len(numbers)
 	for _, number := range numbers {
-		err := w.read(ctx, site, number)
+		_, err := w.read(ctx, site, number)
 		e, failed := errors.AsType[*tracker.CallError](err)
 		switch {
 		case err != nil && !failed:
@@ -333,19 +335,20 @@ func (w *BugReader) changes(ctx context.Context, site *tracker.Site) error {
 	return w.store.SaveChanges(ctx, site.Place(), numbers, now)
 }
 
-func (w *BugReader) read(ctx context.Context, site *tracker.Site, number int64) error {
+// read reads the state of a bug and stores it.
+func (w *BugReader) read(ctx context.Context, site *tracker.Site, number int64) (crash.BugReading, error) {
 	reading, err := site.Tracker.ReadState(ctx, number)
 	if e, ok := errors.AsType[*tracker.CallError](err); ok {
 		if unavailable(e) {
-			return e
+			return reading, e
 		}
 		if err := w.store.FailBugReading(ctx, number, e.Text, tracker.Jitter(w.opts.Retry)); err != nil {
-			return err
+			return reading, err
 		}
-		return e
+		return reading, e
 	}
 	if err != nil {
-		return err
+		return reading, err
 	}
 	var master string
 	if reading.DuplicateOf != 0 {
@@ -356,9 +359,9 @@ func (w *BugReader) read(ctx context.Context, site *tracker.Site, number int64) 
 		again = min(again, hiddenAgain) // an overloaded front end answers the same
 	}
 	if err := w.store.SaveBugReading(ctx, reading, master, tracker.Jitter(again)); err != nil {
-		return err
+		return reading, err
 	}
-	return w.checkSection(ctx, reading)
+	return reading, w.checkSection(ctx, reading)
 }
 
 // ArchiveStore stores facts about the archive, as package db/bugs describes. All methods may return
@@ -475,8 +478,10 @@ const maxComments = 5
 
 type comment struct {
 	PendingComment
-	bucket crash.Bucket
-	text   func(context.Context) (string, error)
+	bucket  crash.Bucket
+	other   int64  // bug that the comment is about (UpdateForwarded)
+	address string // of its page
+	text    func(context.Context) (string, error)
 }
 
 const (
@@ -495,16 +500,32 @@ func (c comment) is(text string) bool {
 		return strings.HasPrefix(text, tracker.NamesIntro)
 	case crash.UpdateQuiet:
 		return strings.HasPrefix(text, quietIntro) && strings.Contains(text, " The last one was on "+c.About)
+	case crash.UpdateForwarded:
+		return names(text, c.address)
 	case crash.UpdateSection: // it is no comment
 	}
 	return false
+}
+
+// names reports whether a text contains an address, and not only one that begins with it.
+func names(text, address string) bool {
+	for {
+		_, rest, found := strings.Cut(text, address)
+		if !found {
+			return false
+		}
+		if rest == "" || rest[0] < '0' || rest[0] > '9' {
+			return true
+		}
+		text = rest
+	}
 }
 
 // PendingComment is a comment that the next round sends, unless the bug has it.
 type PendingComment struct {
 	Bug    int64
 	Kind   crash.UpdateKind
-	About  string // the version (UpdateAgain) or the UTC day of the last report (UpdateQuiet)
+	About  string // version (UpdateAgain), UTC day of the last report (UpdateQuiet) or other bug (UpdateForwarded)
 	Exists bool   // the bug has it
 }
 
@@ -539,7 +560,8 @@ func (w *BugReader) PendingComments(ctx context.Context) ([]PendingComment, erro
 	return pending, nil
 }
 
-// comment sends the comments that are due and switched on for the source package: on fixed bugs
+// comment sends the comments that are due: on the two bugs of a problem, its address to each other's tracker, once;
+// and if they are switched on for the source package, on fixed bugs
 // whose problem is seen again, once for each version; on bugs that were filed before the functions
 // of their problem had names, once; and on bugs that are no longer reported, once for each quiet
 // period. It records each comment before it is sent, so that none is sent twice. Comments on bugs that
@@ -588,12 +610,46 @@ func (w *BugReader) comment(ctx context.Context, policies crash.UpdatePolicies) 
 }
 
 func (w *BugReader) dueComments(ctx context.Context, policies crash.UpdatePolicies) ([]comment, error) {
-	due, err := w.newsComments(ctx, policies)
+	due, err := w.forwardedComments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	news, err := w.newsComments(ctx, policies)
 	if err != nil {
 		return nil, err
 	}
 	quiet, err := w.quietComments(ctx, policies)
-	return append(due, quiet...), err
+	return slices.Concat(due, news, quiet), err
+}
+
+// forwardedComments returns the comments by which the distribution's bug and the upstream project's name each other. No
+// policy applies, since a person has filed or linked the upstream bug.
+func (w *BugReader) forwardedComments(ctx context.Context) ([]comment, error) {
+	pairs, err := w.store.ForwardedBugs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var due []comment
+	for _, pair := range pairs {
+		distribution, upstream := w.sites.BugURL(ctx, pair.Distribution), w.sites.BugURL(ctx, pair.Upstream)
+		if distribution == "" || upstream == "" { // not in the configuration
+			continue
+		}
+		add := func(number, other int64, address, intro string) {
+			about := PendingComment{Bug: number, Kind: crash.UpdateForwarded, About: strconv.FormatInt(other, 10)}
+			due = append(due, comment{PendingComment: about, bucket: crash.Bucket{ID: pair.Bucket}, other: other,
+				address: address, text: func(context.Context) (string, error) {
+					return intro + address + "\n\nThis message is sent once by mishap, which collects crash reports.", nil
+				}})
+		}
+		if !pair.Named {
+			add(pair.Distribution, pair.Upstream, upstream, "Forwarded upstream: ")
+		}
+		if !pair.NamedBack {
+			add(pair.Upstream, pair.Distribution, distribution, "Downstream bug: ")
+		}
+	}
+	return due, nil
 }
 
 func (w *BugReader) newsComments(ctx context.Context, policies crash.UpdatePolicies) ([]comment, error) {
@@ -610,8 +666,9 @@ func (w *BugReader) newsComments(ctx context.Context, policies crash.UpdatePolic
 			continue
 		}
 		_, version, _ := b.Status.Regressed()
-		due = append(due, comment{PendingComment{Bug: b.Bug.Counts(), Kind: crash.UpdateAgain, About: version}, b,
-			func(ctx context.Context) (string, error) { return w.commentText(ctx, b, version) }})
+		about := PendingComment{Bug: b.Bug.Counts(), Kind: crash.UpdateAgain, About: version}
+		due = append(due, comment{PendingComment: about, bucket: b,
+			text: func(ctx context.Context) (string, error) { return w.commentText(ctx, b, version) }})
 	}
 	named, err := w.store.NamedBugs(ctx)
 	if err != nil {
@@ -622,7 +679,7 @@ func (w *BugReader) newsComments(ctx context.Context, policies crash.UpdatePolic
 			continue
 		}
 		about := PendingComment{Bug: n.Number, Kind: crash.UpdateNames}
-		due = append(due, comment{about, n.Bucket, func(ctx context.Context) (string, error) {
+		due = append(due, comment{PendingComment: about, bucket: n.Bucket, text: func(ctx context.Context) (string, error) {
 			report, err := w.store.RepresentativeReport(ctx, n.Bucket.ID)
 			if err != nil && !errors.Is(err, crash.NotFound) {
 				return "", err
@@ -636,9 +693,13 @@ func (w *BugReader) newsComments(ctx context.Context, policies crash.UpdatePolic
 // sendComment sends a comment, unless the bug has it: the database may have been restored from a
 // backup that is older than the comment.
 func (w *BugReader) sendComment(ctx context.Context, site *tracker.Site, c comment, text string) error {
-	exists, err := site.Tracker.HasComment(ctx, c.Bug, c.is)
+	exists, known, err := w.has(ctx, site, c)
 	delete(w.unread, c.PendingComment)
-	if err == nil && exists {
+	switch {
+	case err == nil && !known:
+		w.unread[c.PendingComment] = w.cfg.Now() // unless its state says the same by now
+		return w.store.EndComment(ctx, c.Bug, c.Kind, c.About, "", "")
+	case err == nil && exists:
 		return w.store.EndComment(ctx, c.Bug, c.Kind, c.About, "sent", "")
 	}
 	if e, ok := errors.AsType[*tracker.CallError](err); err != nil && (!ok || e.Outcome != tracker.OutcomeRefused) {
@@ -649,7 +710,7 @@ func (w *BugReader) sendComment(ctx context.Context, site *tracker.Site, c comme
 		}
 		return errors.Join(err, saveErr)
 	}
-	err = site.Tracker.Comment(ctx, c.Bug, text)
+	err = w.send(ctx, site, c, text)
 	outcome, words := "sent", ""
 	e, failed := errors.AsType[*tracker.CallError](err)
 	switch {
@@ -669,6 +730,46 @@ func (w *BugReader) sendComment(ctx context.Context, site *tracker.Site, c comme
 		return errors.Join(e, saveErr)
 	}
 	return saveErr
+}
+
+// has reports whether a bug has a comment. The address of another bug may also be in its description, and must not be
+// sent unless both bugs are public; then known is false.
+func (w *BugReader) has(ctx context.Context, site *tracker.Site, c comment) (exists, known bool, err error) {
+	if c.Kind == crash.UpdateForwarded {
+		if _, ok, err := w.publicBug(ctx, c.other); err != nil || !ok {
+			return false, false, err
+		}
+		r, ok, err := w.publicBug(ctx, c.Bug)
+		if err != nil || !ok || names(r.Description, c.address) {
+			return true, ok, err
+		}
+	}
+	exists, err = site.Tracker.HasComment(ctx, c.Bug, c.is)
+	return exists, true, err
+}
+
+// publicBug reads a bug. It returns false if the bug is not public, or cannot be read at present.
+func (w *BugReader) publicBug(ctx context.Context, number int64) (r crash.BugReading, ok bool, err error) {
+	site, err := w.site(ctx, number)
+	if err != nil || site == nil {
+		return r, false, err
+	}
+	r, err = w.read(ctx, site, number)
+	if e, failed := errors.AsType[*tracker.CallError](err); failed && !unavailable(e) {
+		return r, false, nil
+	}
+	return r, err == nil && !r.Private && !r.Hidden && r.DuplicateOf == 0, w.failing(ctx, site, err)
+}
+
+// send sends a comment. It marks the bug as forwarded instead, where the tracker can do that.
+func (w *BugReader) send(ctx context.Context, site *tracker.Site, c comment, text string) error {
+	if c.Kind == crash.UpdateForwarded {
+		err := site.Forward(ctx, c.Bug, c.address)
+		if e, ok := errors.AsType[*tracker.CallError](err); !ok || e.Outcome != tracker.OutcomeRefused {
+			return err
+		}
+	}
+	return site.Tracker.Comment(ctx, c.Bug, text)
 }
 
 // commentText returns the comment about a version that has the fix. It quotes only versions from
@@ -743,8 +844,8 @@ func (w *BugReader) quietComments(ctx context.Context, policies crash.UpdatePoli
 		}
 		if used {
 			about := PendingComment{Bug: q.Number, Kind: crash.UpdateQuiet, About: last.UTC().Format(time.DateOnly)}
-			due = append(due, comment{about, buckets[0],
-				func(context.Context) (string, error) { return w.quietText(q, buckets, today), nil }})
+			due = append(due, comment{PendingComment: about, bucket: buckets[0],
+				text: func(context.Context) (string, error) { return w.quietText(q, buckets, today), nil }})
 		}
 	}
 	return due, nil

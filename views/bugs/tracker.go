@@ -190,6 +190,8 @@ func updateAbout(kind, about string) string {
 		return "seen again in " + about
 	case "quiet":
 		return "no report since " + about
+	case "forwarded":
+		return "address of the other bug"
 	}
 	return "function names"
 }
