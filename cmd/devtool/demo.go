@@ -45,10 +45,10 @@ func demoCommand() *cobra.Command {
 	var d demo
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Runs mishap with sample reports and a practice bug tracker",
-		Long: `Runs mishap with everything needed to try it: a private PostgreSQL, a practice bug tracker that is not
-connected yet, an account, and sample reports and bugs, which the first run loads. All data is in one
-folder; remove it to start again. MISHAP_… variables are passed to the server.`,
+		Short: "Runs mishap with sample reports and practice bug trackers",
+		Long: `Runs mishap with everything needed to try it: a private PostgreSQL, a practice Launchpad that is not
+connected yet, a practice Bugzilla and GitLab, an account, and sample reports and bugs, which the first
+run loads. All data is in one folder; remove it to start again. MISHAP_… variables are passed to the server.`,
 		Example: "  devtool demo\n  MISHAP_LISTEN=127.0.0.1:9000 devtool demo",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -80,6 +80,7 @@ type demo struct {
 	out, err                 io.Writer
 	environ                  []string
 	memory                   *memory
+	further                  []*furtherTracker
 	symbolsAfter             time.Duration // time from the greeting to the debug files
 }
 
@@ -94,6 +95,11 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer practice.close()
+	stopFurther, err := d.startFurther(ctx)
+	defer stopFurther()
+	if err != nil {
+		return err
+	}
 	server, at, err := d.serve(ctx, practice, crash.AccessToken{})
 	if err != nil {
 		return err
@@ -106,6 +112,9 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return err
 	}
 	if err := d.seedBugs(ctx, practice); err != nil {
+		return err
+	}
+	if err := d.seedRoutes(ctx); err != nil {
 		return err
 	}
 	sample := d.path("sample.bson")
@@ -154,14 +163,18 @@ func (d *demo) printf(format string, args ...any) { _, _ = fmt.Fprintf(d.out, fo
 
 // greet prints the addresses and what to try.
 func (d *demo) greet(at addresses, practice *practice, sample string) {
+	var further strings.Builder
+	for _, f := range d.further {
+		further.WriteString(f.describe())
+	}
 	d.printf(`
-mishap is running, with sample reports and a practice bug tracker.
+mishap is running, with sample reports and practice bug trackers.
 
   open              %s
   sign in as        %s, password %s
   or with           Practice SSO, as one of four people
   practice tracker  %s
-  machines post to  %s
+%s  machines post to  %s
   database          %s
   log               %s
 
@@ -171,14 +184,16 @@ To create bugs, first connect mishap to the practice tracker:
   2. Follow the link to the practice tracker and press "Change Non-Private Data".
   3. Come back and press "I've authorised it – finish". Now Create works.
 
+Bugs of some packages go to the other trackers, as /admin/routes says, and need no connection.
+
 %sPost a report as a machine would, then reload the page:
 
   curl --data-binary @%s %s/machine-1
 
 (The same report from the same machine counts only once; use machine-2 for a second one.)
 Ctrl-C stops everything; the data stays in %s.`,
-		at.base, demoAccount, d.memory.Password, practice.url, at.ingest, at.database, d.path("mishap.log"), at.base,
-		d.watch(at), sample, at.ingest, d.places(at))
+		at.base, demoAccount, d.memory.Password, practice.url, further.String(), at.ingest, at.database,
+		d.path("mishap.log"), at.base, d.watch(at), sample, at.ingest, d.places(at))
 }
 
 // places returns the folders that hold the data: that of the demonstration and, if it is elsewhere, that of
@@ -411,6 +426,7 @@ type memory struct {
 	BugsSeeded bool // the sample bugs are filed and linked
 	Named      bool // the native crash has its function names
 	Granted    bool // the teams of the practice provider have roles
+	Routed     bool // sample routes are saved
 
 	file string
 }
@@ -523,14 +539,15 @@ func (d *demo) configure(p *practice, token crash.AccessToken) error {
 	file := d.configFile()
 	old, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {
-		return os.WriteFile(file, []byte(demoConfig(d.folder, p.url, token)), 0o600)
+		return os.WriteFile(file, []byte(d.addTables(demoConfig(d.folder, p.url, token))), 0o600)
 	}
 	if err != nil {
 		return err
 	}
-	// The practice tracker may have a new port, which commands in a terminal need, too.
-	if now := practiceAddress.ReplaceAll(old, []byte("${1}"+p.url+"${2}")); !bytes.Equal(now, old) {
-		return os.WriteFile(file, now, 0o600)
+	// The practice trackers may have new ports, which commands in a terminal need, too.
+	now := d.addTables(practiceAddress.ReplaceAllString(string(old), "${1}"+p.url+"${2}"))
+	if now != string(old) {
+		return os.WriteFile(file, []byte(now), 0o600)
 	}
 	return nil
 }

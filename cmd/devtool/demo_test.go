@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"html"
 	"net/http"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -99,7 +101,7 @@ func TestMoreDemo(t *testing.T) {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	data := filepath.Join(folder, "demo")
-	var password string
+	var password, routed string
 
 	here, err := os.Getwd()
 	if err != nil {
@@ -135,6 +137,7 @@ func TestMoreDemo(t *testing.T) {
 			t.Errorf("Create after connecting: got %d, want 200, 201 or 202", status)
 		}
 		wantStories(t, d, s)
+		routed = createRouted(t, d, s)
 	})
 	sample, err := os.ReadFile(filepath.Join(data, "sample.bson"))
 	if err != nil {
@@ -158,6 +161,9 @@ func TestMoreDemo(t *testing.T) {
 		s := signedIn(t, d)
 		if again := createFirst(d, s); again != http.StatusOK {
 			t.Errorf("Create in the second run: got %d, want 200 for the bug of the first", again)
+		}
+		if again := createRouted(t, d, s); again != routed {
+			t.Errorf("bug in Bugzilla in the second run: got %s, want that of the first, %s", again, routed)
 		}
 		ingest := "http://" + variable(d.environ, "MISHAP_INGEST_LISTEN")
 		if _, err := answer(t.Context(), http.DefaultClient, ingest+"/machine-1", sample); err != nil {
@@ -269,15 +275,54 @@ func createFirst(d *demo, s *handlertest.Client) int {
 	return s.PostJSON("/api/1.0/create-bug-report/", map[string]string{"signature": signature}).Status
 }
 
+// createRouted clicks Create for a problem whose bugs go to the practice Bugzilla, and reads the page of the bug.
+// It returns the path of the page.
+func createRouted(t *testing.T, d *demo, s *handlertest.Client) (path string) {
+	t.Helper()
+	var signature string
+	for r := range sampleReports(d.reports, d.memory.SeedTime) {
+		if slices.Contains(d.further[0].packages, r.Fields["SourcePackage"]) && signature == "" {
+			signature = grouping.SignatureOf(r.Fields).Signature
+		}
+	}
+	if signature == "" {
+		t.Fatal("no sample report leads to Bugzilla")
+	}
+	var bug struct {
+		URL string `json:"url"`
+	}
+	for bug.URL == "" { // it may be in progress
+		answer := s.PostJSON("/api/1.0/create-bug-report/", map[string]string{"signature": url.PathEscape(signature)})
+		if err := json.Unmarshal([]byte(answer.Body), &bug); err != nil || answer.Status >= 400 {
+			t.Fatalf("create a bug in Bugzilla: got %d, %v: %s", answer.Status, err, answer.Body)
+		}
+	}
+	path = bug.URL[strings.LastIndex(bug.URL, "/"):]
+	resp, err := http.Get(d.further[0].url + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // only read
+	if resp.StatusCode != http.StatusOK {
+		t.Errorf("page of %s: got %s", bug.URL, resp.Status)
+	}
+	return path
+}
+
 // TestDemoConfigFollowsTheTracker checks that the configuration file has the present port of the
 // practice tracker, for commands in a terminal.
 func TestDemoConfigFollowsTheTracker(t *testing.T) {
 	t.Parallel()
-	d := &demo{folder: t.TempDir()}
+	d := &demo{folder: t.TempDir(), further: furtherTrackers()}
+	for _, f := range d.further {
+		f.url = "http://127.0.0.1:" + f.port
+	}
 	before := demoConfig(d.folder, "http://127.0.0.1:8085", crash.AccessToken{Token: "key", Secret: "secret"}) + "# kept\n"
+	before = d.addTables(before)
 	if err := os.WriteFile(d.configFile(), []byte(before), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	d.further[1].url = "http://127.0.0.1:9124"
 	if err := d.configure(&practice{url: "http://127.0.0.1:9123"}, crash.AccessToken{}); err != nil {
 		t.Fatal(err)
 	}
@@ -285,7 +330,8 @@ func TestDemoConfigFollowsTheTracker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := strings.ReplaceAll(before, "127.0.0.1:8085", "127.0.0.1:9123"); string(got) != want ||
+	want := strings.NewReplacer("127.0.0.1:8085", "127.0.0.1:9123", "127.0.0.1:8087", "127.0.0.1:9124").Replace(before)
+	if string(got) != want || strings.Count(want, "[[tracker]]") != 2 ||
 		!strings.Contains(want, `tracker_api_url = "http://127.0.0.1:9123/devel"`) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

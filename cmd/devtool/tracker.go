@@ -110,10 +110,20 @@ func practise(ctx context.Context, kind *tracker.Kind, listen string) (func(), *
 		_ = l.Close()
 		return nil, nil, err
 	}
+	end := serveTracker(s, l)
+	return func() { end(); stop() }, s, nil
+}
+
+// serveTracker serves a practice tracker, and sets its URL.
+func serveTracker(s *issuetest.Server, l net.Listener) (stop func()) {
 	s.URL = "http://" + l.Addr().String()
 	hs := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
-	go func() { _ = hs.Serve(l) }() // returns after Close
-	return func() { _ = hs.Close(); stop() }, s, nil
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = hs.Serve(l) // returns after Close
+	}()
+	return func() { _ = hs.Close(); <-ended }
 }
 
 // tryTracker files a bug and does everything with it that mishap does with bugs.

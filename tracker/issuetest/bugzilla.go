@@ -42,7 +42,8 @@ func Bugzilla(options ...BugzillaOptions) kind {
 	if b.Versions == nil {
 		b.Versions = []string{"unspecified", "1.0"}
 	}
-	return kind{routes: b.routes, token: b.token, reply: b.reply, first: 1}
+	return kind{routes: b.routes, token: b.token, reply: b.reply, first: 1,
+		states: [2]string{"CONFIRMED", "RESOLVED"}}
 }
 
 func (b bugzilla) token(r *http.Request) string {
@@ -96,6 +97,10 @@ func bugzillaError(code int, format string, args ...any) reply {
 
 func (b bugzilla) routes(s *Server) {
 	b.s = s
+	b.handle("page", "GET /show_bug.cgi", false, func(c *call) reply {
+		number, _ := strconv.ParseInt(c.text("id"), 10, 64) // 0 finds nothing
+		return issuePage(c, s.find("", number))
+	})
 	b.handle("version", "GET /rest/version", false, func(*call) reply {
 		return reply{http.StatusOK, map[string]any{"version": "5.2"}, nil}
 	})

@@ -25,7 +25,7 @@ func Debian() kind {
 			d := &debian{s}
 			s.post = &post{Server: s, operation: d.operation, process: d.process}
 			s.handleAny("POST /cgi-bin/soap.cgi", d.method)
-			s.handle("page", "GET /{number}", func(c *call) reply { return issuePage(s.find("", c.number("number"))) })
+			s.handle("page", "GET /{number}", func(c *call) reply { return issuePage(c, s.find("", c.number("number"))) })
 		},
 		token: func(*http.Request) string { return "" },
 		reply: func(f Fault) reply {

@@ -86,7 +86,7 @@ func (f *forgejo) routes() {
 		return reply{201, nil, nil}
 	})))
 	f.handle("page", "GET /{owner}/{name}/issues/{index}", func(c *call) reply {
-		return issuePage(f.find(c.PathValue("owner")+"/"+c.PathValue("name"), c.number("index")))
+		return issuePage(c, f.find(c.PathValue("owner")+"/"+c.PathValue("name"), c.number("index")))
 	})
 }
 

@@ -39,7 +39,7 @@ func GitHub() kind {
 				return gitHubError(422, "Validation Failed", object{"resource": "Issue", "field": "title", "code": "too_long"})
 			}
 		},
-		first: 1,
+		first: 1, states: [2]string{"reopened", "completed"},
 	}
 }
 
@@ -84,7 +84,7 @@ func (g *gitHub) routes() {
 		return reply{201, g.comments(g.comment(i, c.Account, c.text("body"))), nil}
 	}))
 	g.handle("page", "GET /{owner}/{repo}/issues/{number}", func(c *call) reply {
-		return issuePage(g.find(c.PathValue("owner")+"/"+c.PathValue("repo"), c.number("number")))
+		return issuePage(c, g.find(c.PathValue("owner")+"/"+c.PathValue("repo"), c.number("number")))
 	})
 }
 

@@ -3,7 +3,6 @@ package issuetest
 import (
 	"cmp"
 	"fmt"
-	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -83,17 +82,8 @@ func (g *gitLab) routes() {
 		return reply{201, g.issue(c, i), nil}
 	}))
 	g.handle("page", "GET /{owner}/{name}/-/issues/{iid}", func(c *call) reply {
-		return issuePage(g.find(c.PathValue("owner")+"/"+c.PathValue("name"), c.number("iid")))
+		return issuePage(c, g.find(c.PathValue("owner")+"/"+c.PathValue("name"), c.number("iid")))
 	})
-}
-
-// issuePage is the page of an issue for people.
-func issuePage(i *Issue) reply {
-	if i == nil || i.Private {
-		return reply{404, "<!doctype html><title>Not found</title>", nil}
-	}
-	return reply{200, fmt.Sprintf("<!doctype html><title>%s</title><h1>%[1]s</h1><pre>%s</pre>",
-		html.EscapeString(i.Title), html.EscapeString(i.Text)), nil}
 }
 
 func gitLabError(status int, message any) reply {

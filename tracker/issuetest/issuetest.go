@@ -107,6 +107,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	waiting  map[string]context.CancelCauseFunc // calls of clients in this process; see TimeOutHung
+	file     string                             // for Keep
 	issues   []*Issue
 	last     int64             // the last ID
 	tokens   map[string]string // accounts by token
@@ -125,6 +126,7 @@ type kind struct {
 	reply  func(f Fault) reply          // the answer to Busy, Limit, Expired, Forbidden and Refused
 	first  int64                        // number of the first issue
 	global bool                         // numbers are unique in the tracker
+	states [2]string                    // the kind's words for issues that people have reopened, and closed
 }
 
 // New starts a practice tracker that ends with the test. The token of the account "mishap" is "secret-of-mishap".
@@ -159,6 +161,7 @@ func NewServer(kind kind, now func() time.Time) *Server {
 		last:   max(kind.first, 1) - 1,
 	}
 	kind.routes(s)
+	s.pages()
 	return s
 }
 
@@ -438,7 +441,11 @@ func (s *Server) handleAny(pattern string, choose func(c *call) (operation strin
 		var out reply
 		s.pause(operation)
 		if fault == "" || fault.Done() {
-			s.locked(func() { out = route(c) })
+			s.locked(func() {
+				if out = route(c); r.Method != http.MethodGet {
+					s.save()
+				}
+			})
 		}
 		s.pause(operation)
 		s.answer(r, w, fault, out)

@@ -190,7 +190,10 @@ func (s *postSession) Data(r io.Reader) error {
 	s.pause(s.operation)
 	if s.fault == "" || s.fault.Done() {
 		s.locked(func() {
-			process := func() { s.process(s.to, mail) }
+			process := func() {
+				s.process(s.to, mail)
+				s.save()
+			}
 			if s.late {
 				s.wait = append(s.wait, process)
 			} else {
