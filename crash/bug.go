@@ -615,6 +615,13 @@ type FilingTotals struct {
 	OwnBroken   int64 // those of them whose accounts the tracker rejects
 }
 
+// WaitingFilings are the open filings of a tracker.
+type WaitingFilings struct {
+	Open   int64
+	Held   int64  // of these, those that a problem delays
+	Reason string // of the last one that a problem has delayed, for people
+}
+
 // NextFiling is the filing at the head of the queue.
 type NextFiling struct {
 	Filing int64         // 0: none is queued, or one is being sent

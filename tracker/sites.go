@@ -145,6 +145,16 @@ func (s *Sites) Member(name string) (Member, bool) {
 	return s.members[i], true
 }
 
+// Check tries the access token of a tracker and returns the name of its account. Its errors are those of Explain, or
+// Unavailable with the code no_tracker.
+func (s *Sites) Check(ctx context.Context, name string) (string, error) {
+	m, ok := s.Member(name)
+	if !ok {
+		return "", errNoTracker(name)
+	}
+	return (&Site{Member: m, Tracker: m.Kind.New(m.Config, m.Creds)}).Check(ctx)
+}
+
 func errNoTracker(name string) *crash.Error {
 	return errNotConfigured("the tracker “" + Clean(name, 40) + "”")
 }

@@ -182,14 +182,19 @@ func (i *instance) buildWeb() error {
 	bugs := bugs.New(i.store)
 	i.problems = problems.New(i.store)
 	credentials := tracker.NewCredentials(settings, bugs)
-	if i.config.AllowBugFiling && i.config.HasLaunchpad() {
+	sites := trackers(i.config, settings, credentials, bugs)
+	var client *launchpad.Client
+	if i.config.HasLaunchpad() {
+		client = launchpad.New(settings, credentials)
+	} else if first, ok := sites.First(false); ok {
+		credentials = first.Creds
+	}
+	if i.config.AllowBugFiling {
 		i.connection = credentials.Status
 	}
-	client := launchpad.New(settings, credentials)
-	sites := trackers(i.config, settings, credentials, bugs)
 	i.filer = tracker.NewFiler(settings, bugs, sites)
 	i.bugReader = watch.NewBugReader(settings, bugs, sites, watch.BugOptions{Silent: !i.config.AllowBugFiling})
-	if i.config.ReadArchive && i.config.HasLaunchpad() {
+	if i.config.ReadArchive && client != nil {
 		i.archiveReader = watch.NewArchiveReader(settings, bugs, client, watch.ArchiveOptions{})
 	}
 	stored := events.New(i.store)

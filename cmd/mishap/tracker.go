@@ -91,6 +91,9 @@ func tableConfigs(c config.Config, first tracker.Config) (all []tracker.Config) 
 	return all
 }
 
+var errNoLaunchpad = errors.New("nothing to do: tracker_url is \"none\", so there is no Launchpad. The access " +
+	"token of another tracker is in its [[tracker]] table or in a variable such as MISHAP_TRACKER_GNOME_TOKEN")
+
 func (p *program) setupOAuthTokenCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "setup-oauth-token",
@@ -111,6 +114,9 @@ Then come back and press Enter.`,
 			c, err := config.Load(file, false, p.environ) // a missing file is created
 			if err != nil {
 				return err
+			}
+			if !c.HasLaunchpad() {
+				return errNoLaunchpad
 			}
 			return p.setupOAuthToken(cmd.Context(), c)
 		},

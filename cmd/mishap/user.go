@@ -265,6 +265,9 @@ func (p *program) setTrackerName(ctx context.Context, s session) (string, error)
 	if len(s.args) == 1 {
 		return name + " is not subscribed to bugs any more.", s.people.SetTrackerName(ctx, "", name, "")
 	}
+	if !s.config.HasLaunchpad() {
+		return "", errNoLaunchpad
+	}
 	settings := trackerConfig(s.config, newLog(p.err, slog.LevelWarn), nil)
 	client := launchpad.New(settings, tracker.NewCredentials(settings, bugs.New(s.store)))
 	found, err := client.Account(ctx, s.args[1])

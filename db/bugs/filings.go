@@ -119,6 +119,22 @@ const sqlFilingTotals = `
 		count(*) filter (where state in ('queued', 'uncertain') and problem = 'tracker_credentials')
 	from filings group by state`
 
+const sqlWaiting = `
+	select tracker, count(*), count(*) filter (where problem <> ''),
+		coalesce((array_agg(reason order by updated desc) filter (where problem <> ''))[1], '')
+	from filings where state in ('queued', 'filing', 'uncertain') group by tracker`
+
+// Waiting returns the open filings of each tracker that has some.
+func (s *Store) Waiting(ctx context.Context) (map[string]crash.WaitingFilings, error) {
+	all := map[string]crash.WaitingFilings{}
+	var tracker string
+	var w crash.WaitingFilings
+	err := db.Each(ctx, s.Pool, sqlWaiting, nil, []any{&tracker, &w.Open, &w.Held, &w.Reason}, func() {
+		all[tracker] = w
+	})
+	return all, db.Wrap(err, "count open filings by tracker")
+}
+
 const sqlOwnTotals = `select count(*), count(*) filter (where broken) from own_tracker_accounts`
 
 // FilingTotals returns the number of filings in each state, how many wait for a token, and when the

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -47,7 +48,12 @@ func (s *Pages) sendTrackerPage(w http.ResponseWriter, r *http.Request, failed e
 // sendTracker sends the page of the tracker. It sets the fields that are the same whichever form was sent.
 func (s *Pages) sendTracker(w http.ResponseWriter, r *http.Request, status int, p view.TrackerPage) (err error) {
 	ctx := r.Context()
-	if p.Connection, err = s.Creds.Status(ctx); err != nil {
+	if p.HasLaunchpad = s.web.HasLaunchpad(); p.HasLaunchpad {
+		if p.Connection, err = s.Creds.Status(ctx); err != nil {
+			return err
+		}
+	}
+	if err := s.addTrackers(ctx, &p); err != nil {
 		return err
 	}
 	if p.Filings, err = s.Bugs.FilingTotals(ctx); err != nil {
@@ -68,12 +74,59 @@ func (s *Pages) sendTracker(w http.ResponseWriter, r *http.Request, status int, 
 	p.Tracker, p.ConfigFile = s.web.Config.TrackerName, s.web.Config.ConfigFile
 	p.FromEnvironment = s.web.Config.TokensFromEnvironment
 	p.Unwritten = s.web.Sessions.GetString(ctx, sessionUnwritten) != ""
-	if rt, expires, ok := web.ApplicationRequest.Token(s.web, r); ok {
+	if rt, expires, ok := web.ApplicationRequest.Token(s.web, r); ok && p.HasLaunchpad {
 		p.AuthorizeURL, p.Expires = s.Tracker.AuthorizeURL(rt.Key), expires
 	}
 	p.Shell, p.Checks = s.web.Shell(r, "Bug tracker"), s.Checks(ctx)
 	p.Updates.Shell = p.Shell
 	return s.web.Page(w, r, status, view.Tracker(p))
+}
+
+// addTrackers adds the trackers of the configuration, those with troubles first. A row of the page may say already why
+// the test of a tracker failed.
+func (s *Pages) addTrackers(ctx context.Context, p *view.TrackerPage) error {
+	waiting, err := s.Bugs.Waiting(ctx)
+	if err != nil {
+		return err
+	}
+	sites, failed := s.Filer.Sites(), p.Trackers
+	first, _ := sites.First(false)
+	p.Trackers = nil
+	for _, m := range sites.Members() {
+		row := view.TrackerRow{
+			Name: m.Name, Title: m.Title, Kind: m.Kind.Title, URL: m.URL, Target: m.Target, First: m.Name == first.Name,
+			Launchpad: m.Kind.Name == crash.FirstTracker, Upstream: m.Upstream, Review: m.Review, PerMinute: m.PerMinute,
+			PerDay: m.PerDay, Mail: m.Kind.Mail, NoRelay: m.Kind.Mail && m.Mail == nil, Waiting: waiting[m.Name],
+		}
+		if row.Connection, err = m.Creds.Status(ctx); err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(failed, func(f view.TrackerRow) bool { return f.Name == m.Name }); i >= 0 {
+			row.Problem = failed[i].Problem
+		}
+		p.Trackers = append(p.Trackers, row)
+	}
+	slices.SortStableFunc(p.Trackers, func(a, b view.TrackerRow) int {
+		return cmp.Compare(min(len(b.Trouble()), 1), min(len(a.Trouble()), 1))
+	})
+	return nil
+}
+
+// TestTracker asks a tracker for the name of mishap's account.
+func (s *Pages) TestTracker(w http.ResponseWriter, r *http.Request) error {
+	m, ok := s.Filer.Sites().Member(r.PostFormValue("tracker"))
+	if !ok {
+		return crash.Errorf(crash.NotFound, "no_tracker", "There is no such tracker in the configuration.")
+	}
+	account, err := s.Filer.Sites().Check(context.WithoutCancel(r.Context()), m.Name)
+	if err != nil {
+		a := web.AnswerTo(r, err)
+		s.web.LogError(r, err, a)
+		a.Headers(w)
+		failed := []view.TrackerRow{{Name: m.Name, Problem: a.Message}}
+		return s.sendTracker(w, r, a.Status, view.TrackerPage{Trackers: failed})
+	}
+	return s.web.Done(w, r, layout.PathTracker, "Connected to "+m.Title+" as "+account+".")
 }
 
 // BeginConnecting asks the tracker for a request token.

@@ -20,8 +20,10 @@ import (
 	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 	"mishap/tracker"
+	"mishap/tracker/issuetest"
 	"mishap/tracker/trackertest"
 	bugsview "mishap/views/bugs"
+	"mishap/views/layout"
 )
 
 // connect follows the steps up to the decision and returns the key of the request token.
@@ -475,4 +477,70 @@ func TestReviewShowsSection(t *testing.T) {
 		strings.Count(filed[0].Description, "=== Crash reports") != 1 {
 		t.Errorf("got %+v, want one bug with the typed text and the section", filed)
 	}
+}
+
+// TestSeveralTrackers lists the trackers of a site and tests their tokens.
+func TestSeveralTrackers(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{Trackers: []string{"bugzilla", "debian"},
+		Upstreams: []string{"gitlab"}})
+	c := site.As(t, crash.RoleAdmin)
+	list := "section[aria-labelledby=trackers]"
+	c.Get(handlertest.TrackerPath).Want(http.StatusOK).WantText(list, "GitLab GitLab , upstream sandbox/trial").
+		WantText(list, "a person reviews each bug 10 a day").WantText(list, "MISHAP_TRACKER_GITLAB_TOKEN").
+		WantText(list, "without a route").WantNone(".flash-error").WantText("#connection", "Connection")
+	test := func(name string) *handlertest.Answer {
+		return c.Post(handlertest.TrackerPath+"/test", url.Values{"tracker": {name}})
+	}
+	for name, want := range map[string]string{"gitlab": "Connected to GitLab as mishap.",
+		"debian": "Connected to Debian as mishap@example.org.", "launchpad": "Connected to the practice tracker as"} {
+		test(name).WantRedirect(http.StatusSeeOther, handlertest.TrackerPath)
+		c.Get(handlertest.TrackerPath).WantText("#flash", want)
+	}
+	c.Get(handlertest.TrackerPath).WantText(list, "Connected as mishap token in its [[tracker]] table")
+
+	site.Practice["gitlab"].Fail("me", issuetest.Expired)
+	test("gitlab").Want(http.StatusServiceUnavailable).WantText("#problem-gitlab", "GitLab").
+		WantText(list+" tbody tr:first-child", "No longer accepted").
+		WantText(".flash-error", "GitLab no longer accepts mishap’s access token. Set token in its [[tracker]] table, or "+
+			"MISHAP_TRACKER_GITLAB_TOKEN, and restart.")
+	test("gone").Want(http.StatusNotFound)
+	site.As(t, crash.RoleTriager).Post(handlertest.TrackerPath+"/test", url.Values{"tracker": {"gitlab"}}).
+		Want(http.StatusForbidden)
+}
+
+// TestWithoutLaunchpad visits the pages of a site whose only tracker is a GitLab.
+func TestWithoutLaunchpad(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{NoLaunchpad: true, Trackers: []string{"gitlab"},
+		CreateWait: handlertest.Patience})
+	c := site.As(t, crash.RoleAdmin)
+	b := site.Save(t, crashtest.Native())
+	for _, path := range []string{"/", "/admin", handlertest.TrackerPath, layout.PathRoutes, handlertest.TemplatesPath,
+		handlertest.FilingsPath, "/account", "/my", b.ID.Path(), b.ID.Path() + "/review", b.ID.Path() + "/review?search=1",
+		"/api/1.0/"} {
+		a := c.Get(path).Want(http.StatusOK).WantNone(".banner").WantNone("#request-token").WantNone("#own-request-token").
+			WantNone("#tracker-name")
+		for _, word := range []string{"onnect to", "setup-oauth-token", "the practice tracker"} {
+			if strings.Contains(a.Text("body"), word) {
+				t.Errorf("%s: the page has the words %q", path, word)
+			}
+		}
+	}
+	c.Get(handlertest.TrackerPath).WantText("section[aria-labelledby=trackers]", "GitLab").WantNone("#connection")
+	for _, path := range []string{handlertest.TrackerPath + "/request-token", handlertest.TrackerPath + "/access-token",
+		handlertest.TrackerPath + "/check", handlertest.TrackerPath + "/show-token", handlertest.TrackerPath + "/forget",
+		"/account/tracker/request-token", "/account/tracker/access-token", "/account/tracker/check",
+		"/account/tracker/disconnect", "/account/tracker/preference"} {
+		c.Post(path, nil).Want(http.StatusNotFound).WantText("main", "Launchpad is not configured here")
+	}
+	c.Post("/account", url.Values{"tracker_name": {"ada"}}).WantRedirect(http.StatusSeeOther, "/account")
+	c.PostJSON(handlertest.CreatePath, map[string]string{"signature": b.Signature}).Want(http.StatusCreated)
+	if issues := site.Practice["gitlab"].Issues(); len(issues) != 1 || issues[0].Project != "sandbox/trial" {
+		t.Errorf("got the issues %v, want one in sandbox/trial", issues)
+	}
+
+	site.Practice["gitlab"].Fail("me", issuetest.Expired)
+	c.Post(handlertest.TrackerPath+"/test", url.Values{"tracker": {"gitlab"}}).Want(http.StatusServiceUnavailable)
+	c.Get("/").WantText(".banner", "GitLab no longer accepts mishap’s access token").WantText(".banner a", "More")
 }

@@ -213,6 +213,10 @@ func (s *Pages) searchBugs(r *http.Request, b crash.Bucket) *view.ReviewSearch {
 	if search.Where == "" {
 		search.Where = s.Filer.Distribution()
 	}
+	if s.Tracker == nil {
+		search.Problem = "mishap can only search Launchpad."
+		return search
+	}
 	var err error
 	search.Bugs, err = s.Tracker.SearchBugs(ctx, b.SourcePackage, title, s.Filer.Marker(b.ID))
 	switch {

@@ -156,6 +156,9 @@ func New(t testing.TB, o Options) *Site {
 	creds := tracker.NewCredentials(tc, site.Bugs)
 	client := launchpad.New(tc, creds)
 	members := site.trackers(t, o, tc, creds)
+	if o.NoLaunchpad {
+		client, creds = nil, members[0].Creds
+	}
 	site.Filer = tracker.NewFiler(tc, site.Bugs, tracker.NewSites(site.Bugs, members...))
 	trusted, err := proxies.Parse(proxies.Loopback)
 	if err != nil {

@@ -131,7 +131,8 @@ func (s *Panel) BugPart(r *http.Request, b crash.Bucket) bugsview.BugPart {
 		p.Review = p.MayFile && b.NoDraft() == ""
 	case bugsview.BugNothing, bugsview.BugLinked, bugsview.BugSignIn, bugsview.BugCreating, bugsview.BugChecking:
 	}
-	if p.State == bugsview.BugWaiting && b.Filing.Problem == "tracker_credentials" && u.Role.Allows(crash.RoleAdmin) {
+	if p.State == bugsview.BugWaiting && b.Filing.Problem == "tracker_credentials" && u.Role.Allows(crash.RoleAdmin) &&
+		s.web.HasLaunchpad() {
 		p.Connect = layout.PathTracker
 	}
 	if p.State == bugsview.BugImpossible {

@@ -21,7 +21,9 @@ func (s *Pages) ShowAccount(w http.ResponseWriter, r *http.Request) error {
 // sendAccount sends the page. Forms that were not refused have their usual values.
 func (s *Pages) sendAccount(w http.ResponseWriter, r *http.Request, status int, page view.AccountPage) error {
 	u := web.CurrentUser(r)
-	page.Tracker = s.web.Config.TrackerName
+	if s.web.HasLaunchpad() {
+		page.Tracker = s.web.Config.TrackerName
+	}
 	if page.Problem == "" {
 		page.Name = u.TrackerName
 	}
@@ -72,6 +74,9 @@ func (s *Pages) sendAccount(w http.ResponseWriter, r *http.Request, status int, 
 // SaveAccount saves the person's name in the tracker, after checking that the tracker has it.
 func (s *Pages) SaveAccount(w http.ResponseWriter, r *http.Request) error {
 	u, name := web.CurrentUser(r), r.PostFormValue("tracker_name")
+	if !s.web.HasLaunchpad() {
+		name = "" // there is no field
+	}
 	if name != "" {
 		found, err := s.Tracker.Account(r.Context(), name)
 		if err != nil {
@@ -95,7 +100,7 @@ func (s *Pages) SaveAccount(w http.ResponseWriter, r *http.Request) error {
 // the person may not file bugs.
 func (s *Pages) ownAccount(r *http.Request) (*view.OwnAccountView, error) {
 	u := web.CurrentUser(r)
-	if !u.Role.Allows(crash.RoleTriager) || !s.web.Config.AllowBugFiling {
+	if !u.Role.Allows(crash.RoleTriager) || !s.web.Config.AllowBugFiling || !s.web.HasLaunchpad() {
 		return nil, nil
 	}
 	own, err := s.Filer.OwnAccount(r.Context(), u.ID)

@@ -85,7 +85,7 @@ type Retention struct {
 	CoresDays int
 }
 
-// Deps are the dependencies of a Kit. All but Releases and Tracer are required.
+// Deps are the dependencies of a Kit. All but Releases, Tracker and Tracer are required.
 type Deps struct {
 	Releases    *crash.ReleaseTable // nil: the built-in table
 	Store       *db.Store
@@ -95,8 +95,8 @@ type Deps struct {
 	Events      *events.Store
 	Symbols     *symbols.Store
 	Filer       *tracker.Filer
-	Tracker     *launchpad.Client
-	Credentials *tracker.Credentials
+	Tracker     *launchpad.Client    // nil: Launchpad is not configured
+	Credentials *tracker.Credentials // of the first tracker
 	Config      Config
 	Log         *slog.Logger
 	Now         func() time.Time
@@ -155,7 +155,7 @@ func (d Deps) missing() error {
 	return Missing([]Required{
 		{"Store", d.Store == nil}, {"People", d.People == nil}, {"Bugs", d.Bugs == nil},
 		{"Problems", d.Problems == nil}, {"Events", d.Events == nil}, {"Symbols", d.Symbols == nil},
-		{"Filer", d.Filer == nil}, {"Tracker", d.Tracker == nil}, {"Credentials", d.Credentials == nil},
+		{"Filer", d.Filer == nil}, {"Credentials", d.Credentials == nil},
 		{"Log", d.Log == nil}, {"Now", d.Now == nil}, {"Registerer", d.Registerer == nil},
 	}...)
 }
@@ -475,8 +475,29 @@ func (s *Kit) banner(r *http.Request) layout.Banner {
 	if state.Waiting > 0 {
 		message += " " + crash.Counted(state.Waiting, "bug is", "bugs are") + " waiting; nothing is lost."
 	}
-	return layout.Banner{Text: message, Href: layout.PathTracker, Link: "Connect"}
+	banner := layout.Banner{Text: message, Href: layout.PathTracker, Link: "Connect"}
+	if s.tracker == nil {
+		banner.Link = "More"
+	}
+	return banner
 }
+
+var errNoLaunchpad = crash.Errorf(crash.NotFound, "no_launchpad",
+	"Launchpad is not configured here (tracker_url = \"none\"), so no account of it can be connected.")
+
+// NeedLaunchpad refuses requests about accounts of Launchpad if it is not configured.
+func (s *Kit) NeedLaunchpad(next http.Handler) http.Handler {
+	return s.Do(func(w http.ResponseWriter, r *http.Request) error {
+		if s.tracker == nil {
+			return errNoLaunchpad
+		}
+		next.ServeHTTP(w, r)
+		return nil
+	})
+}
+
+// HasLaunchpad reports whether Launchpad is one of the trackers.
+func (s *Kit) HasLaunchpad() bool { return s.tracker != nil }
 
 // The cookies of a look. Scripts may write them, too.
 const (

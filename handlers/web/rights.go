@@ -263,6 +263,7 @@ var UnrecordedRoutes = map[string]string{
 	"POST /problems/chosen":                "a choice that only the page holds",
 	"POST /admin/regroup":                  "a trial that changes nothing",
 	"POST /admin/tracker/check":            "a trial that changes nothing",
+	"POST /admin/tracker/test":             "a trial that changes nothing",
 	"POST /api/1.0/*":                      "requests that are too long for an address",
 	"POST /hooks/tracker/{name}":           "calls of trackers, which only cause a reading",
 	"POST /problem/{id}/review":            "a draft, or a filing that records itself",

@@ -198,10 +198,12 @@ func auditValues(object json.RawMessage) map[string]string {
 // TrackerPage holds the page of the bug tracker: the connection, filings, templates and updates.
 type TrackerPage struct {
 	bugs.TrackerPage
-	Checks    []crash.HealthCheck
-	Filings   crash.FilingTotals
-	Templates []crash.BugTemplate
-	Updates   bugs.UpdatesPage
+	HasLaunchpad bool
+	Trackers     []TrackerRow
+	Checks       []crash.HealthCheck
+	Filings      crash.FilingTotals
+	Templates    []crash.BugTemplate
+	Updates      bugs.UpdatesPage
 }
 
 // TemplatesPage holds the page on which an admin edits the texts of bugs.

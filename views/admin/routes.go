@@ -30,6 +30,15 @@ type RouteTracker struct {
 	Upstream    bool
 }
 
+// words describes the tracker in the explanations of the form.
+func (t RouteTracker) words() string {
+	text := t.Title + ", with targets of the form " + t.Form
+	if t.Target != "" {
+		text += "; without a target: " + t.Target
+	}
+	return text
+}
+
 // RouteRow is one route.
 type RouteRow struct {
 	crash.Route

@@ -323,6 +323,8 @@ func specimens() []specimen {
 		{"Where bugs go, none", adminview.Routes(adminview.RoutesPage{Shell: shell("Where bugs go", admin),
 			Trackers: routeTrackers()[:1], Editing: true})},
 		{"Where bugs go, many, mistake in a file", adminview.Routes(manyRoutes())},
+		{"Trackers", adminview.Tracker(severalTrackers(true))},
+		{"Trackers without Launchpad", adminview.Tracker(severalTrackers(false))},
 		{"Tracker, not connected", adminview.Tracker(trackerPage(bugsview.TrackerPage{}, false))},
 	}
 	return slices.Concat(lists, things(), compared(), decided(), gates(), embargoes(), triageForms(), notices(),

@@ -156,7 +156,7 @@ func decided() []specimen {
 func trackerPage(connection bugsview.TrackerPage, rows bool) adminview.TrackerPage {
 	connection.Shell, connection.Tracker, connection.ConfigFile = shell("Bug tracker", admin), "Launchpad",
 		"local_config.toml"
-	p := adminview.TrackerPage{TrackerPage: connection, Updates: bugsview.UpdatesPage{
+	p := adminview.TrackerPage{TrackerPage: connection, HasLaunchpad: true, Updates: bugsview.UpdatesPage{
 		Shell: connection.Shell, Adding: crash.UpdatePolicy{QuietWeeks: crash.DefaultQuietWeeks},
 		Rules: crash.UpdatePolicies{{Pattern: crash.EveryPackage, Again: true, QuietWeeks: 12}}}}
 	if !rows {

@@ -1,9 +1,40 @@
 package gallery
 
 import (
+	"time"
+
 	"mishap/crash"
 	adminview "mishap/views/admin"
+	bugsview "mishap/views/bugs"
 )
+
+// severalTrackers returns the page of trackers in every state.
+func severalTrackers(launchpad bool) adminview.TrackerPage {
+	works := crash.TokenHealth{Account: "mishap-bot", LastSuccess: now.Add(-time.Hour)}
+	dead := crash.TokenHealth{Account: "mishap-bot", LastSuccess: now.AddDate(0, 0, -3), Dead: true,
+		LastError: "The token was revoked.", LastErrorAt: now.Add(-time.Minute)}
+	p := trackerPage(bugsview.TrackerPage{Connection: crash.Connection{Source: crash.FromDatabase, Token: "cMQ49S2ccX0s",
+		Context: "None", Person: "ada", Since: now.AddDate(0, 0, -3), TokenHealth: works}}, true)
+	p.HasLaunchpad = launchpad
+	p.Trackers = []adminview.TrackerRow{
+		{Name: "gnome", Title: "gnome", Kind: "GitLab", URL: "https://gitlab.gnome.org", Target: "GNOME/{source}",
+			Upstream: true, PerMinute: 2, Connection: crash.Connection{Source: crash.FromConfiguration, TokenHealth: dead},
+			Waiting: crash.WaitingFilings{Open: 12, Held: 12}, Problem: "gnome rejects the access token of mishap."},
+		{Name: "kde", Title: "kde", Kind: "Bugzilla", URL: "https://bugs.kde.org", Upstream: true},
+		{Name: "github", Title: "github", Kind: "GitHub", URL: "https://github.com", Upstream: true,
+			Connection: crash.Connection{Source: crash.FromConfiguration, TokenHealth: works},
+			Waiting:    crash.WaitingFilings{Open: 3, Held: 1, Reason: "github asks to wait. The bug will be filed then."}},
+		{Name: "fedora", Title: "fedora", Kind: "Bugzilla", URL: "https://bugzilla.redhat.com", Target: "Fedora/{source}",
+			First: !launchpad, Connection: crash.Connection{Source: crash.FromConfiguration, TokenHealth: works}},
+		{Name: "debian", Title: "debian", Kind: "Debian", URL: "https://bugs.debian.org", Target: "{source}", Review: true,
+			PerDay: 10, Mail: true, Connection: crash.Connection{Source: crash.FromConfiguration}},
+	}
+	if launchpad {
+		p.Trackers = append(p.Trackers, adminview.TrackerRow{Name: "launchpad", Title: "Launchpad", Kind: "Launchpad",
+			URL: "https://launchpad.net", Target: "ubuntu", First: true, Launchpad: true, Connection: p.Connection})
+	}
+	return p
+}
 
 func routeTrackers() []adminview.RouteTracker {
 	return []adminview.RouteTracker{

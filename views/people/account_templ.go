@@ -20,7 +20,7 @@ import (
 // AccountPage holds the settings of a person's own account.
 type AccountPage struct {
 	Shell      layout.Shell
-	Tracker    string          // its name
+	Tracker    string          // the name of Launchpad; empty: it is not configured
 	Name       string          // account name in the tracker, as saved or as typed
 	Problem    string          // why saving failed; empty: it did not
 	Own        *OwnAccountView // nil: the person may not file bugs
@@ -290,7 +290,7 @@ func Account(p AccountPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if p.Shell.SignedIn() {
+				if p.Shell.SignedIn() && p.Tracker != "" {
 					templ_7745c5c3_Var16 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 						templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 						templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
