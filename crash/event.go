@@ -27,6 +27,7 @@ const (
 	EventSymbolised  EventKind = "symbolised"   // the functions of a problem have names now
 	EventQuiet       EventKind = "quiet"        // a problem has not been seen for some time
 	EventUnmuted     EventKind = "unmuted"      // the condition of a muted problem was met
+	EventUpstream    EventKind = "upstream"     // upstream closed its bug
 	EventStorm       EventKind = "storm"        // many problems of one package are new
 	EventRefused     EventKind = "refused"      // the tracker refused a bug
 	EventTracker     EventKind = "tracker"      // the tracker does not accept the credentials
@@ -42,7 +43,7 @@ const (
 var EventKinds = []EventKind{
 	EventTracker, EventEndpointOff, EventRefused, EventAccount, EventRegressed, EventStorm, EventUnmuted, EventProposed,
 	EventNew,
-	EventRising, EventMentioned, EventAssigned, EventToken, EventSymbolised, EventQuiet, EventMany,
+	EventRising, EventUpstream, EventMentioned, EventAssigned, EventToken, EventSymbolised, EventQuiet, EventMany,
 }
 
 // OwnEvents are the kinds of events about a person's own account, about which people without a role are
@@ -82,7 +83,8 @@ type Recipient struct {
 var eventKinds = map[EventKind]string{
 	EventNew: "New", EventRegressed: "Regressed", EventRising: "Rising",
 	EventProposed: "New in proposed", EventSymbolised: "Symbolised", EventQuiet: "Quiet",
-	EventUnmuted: "Unmuted", EventStorm: "Many new problems", EventRefused: "Filing refused",
+	EventUpstream: "Closed upstream",
+	EventUnmuted:  "Unmuted", EventStorm: "Many new problems", EventRefused: "Filing refused",
 	EventTracker: "Tracker refuses mishap", EventAssigned: "Assigned", EventMentioned: "Mentioned",
 	EventEndpointOff: "Endpoint switched off", EventToken: "API token expires",
 	EventAccount: "Your account was changed", EventMany: "Summary",
@@ -737,7 +739,8 @@ type PlannedMail struct {
 // digestOrder lists the kinds of events in the order of digests. Other kinds follow.
 var digestOrder = []EventKind{
 	EventRegressed, EventNew, EventProposed, EventStorm, EventRising, EventUnmuted, EventTracker, EventEndpointOff,
-	EventRefused, EventAccount, EventToken, EventMentioned, EventAssigned, EventSymbolised, EventQuiet, EventMany,
+	EventRefused, EventAccount, EventToken, EventMentioned, EventAssigned, EventUpstream, EventSymbolised, EventQuiet,
+	EventMany,
 }
 
 // DigestRank returns the place of a kind of event in digests, regressions first.

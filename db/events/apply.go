@@ -78,7 +78,9 @@ func (r *round) prepare(ctx context.Context) error {
 	}
 	r.rules = fresh
 	r.watched = map[[2]string][]*rules.Rule{}
-	for _, find := range []func(context.Context) error{r.findRegressed, r.findRefused, r.findDeadCredentials} {
+	for _, find := range []func(context.Context) error{
+		r.findRegressed, r.findUpstream, r.findRefused, r.findDeadCredentials,
+	} {
 		if err := find(ctx); err != nil {
 			return err
 		}
@@ -757,7 +759,7 @@ func (e *Evaluator) evaluate(ctx context.Context) error {
 	}
 	for _, find := range []func(context.Context) error{
 		r.findNew, r.findRegressed, r.findRising, r.findProposed, r.findSymbolised, r.findQuiet, r.findUnmuted,
-		r.findRefused, r.findDeadCredentials,
+		r.findUpstream, r.findRefused, r.findDeadCredentials,
 	} {
 		if err := find(ctx); err != nil {
 			return err

@@ -257,6 +257,16 @@ const (
 		select left(encode(sha256(convert_to(tracker_url || ' ' || consumer_key || ' ' || token, 'UTF8')), 'hex'), 16)
 			|| ' ' || coalesce(extract(epoch from last_success)::bigint, 0)
 		from oauth_health where dead order by 1`
+	// sqlUpstream selects the bugs of upstream projects that are closed and public, with the state that counts.
+	sqlUpstream = `
+		select distinct on (h.head, g.number) h.head, g.number, g.title, pl.tracker, pl.project, to_jsonb(st)
+		from bug_places as pl join bucket_bugs as l on l.bug_number >> 40 = pl.place
+			join buckets as h on h.id = l.bucket_id
+			join bug_states as own on own.number = l.bug_number
+			join bug_states as st on st.number = coalesce(own.duplicate_of, own.number)
+			join bugs as g on g.number = st.number
+		where pl.upstream and st.closed and not st.private and not st.hidden and not own.private and not own.hidden
+		order by h.head, g.number`
 	sqlTriageEnded = `
 		select h.head, t.id, t.ended_why, t.ended_at from marks as t join buckets as h on h.id = t.bucket_id
 		where t.ended_at > @since and t.kind = 'muted' and t.ended_why <> '' and t.undone_at is null order by t.id`
@@ -318,6 +328,33 @@ func (r *round) muted(ctx context.Context, heads [][]byte) (map[crash.BucketID]b
 	err := db.Each(ctx, r.store.Pool, sqlTriageMuted, pgx.NamedArgs{"heads": heads}, []any{&id},
 		func() { muted[id] = true })
 	return muted, db.Wrap(err, "muted problems")
+}
+
+// findUpstream finds bugs of upstream projects that are closed, each time anew.
+func (r *round) findUpstream(ctx context.Context) error {
+	if _, some := r.begin(crash.EventUpstream); !some {
+		return nil
+	}
+	var id crash.BucketID
+	var bug crash.Bug
+	var title string
+	var state db.StoredState
+	err := db.Each(ctx, r.store.Pool, sqlUpstream, nil,
+		[]any{&id, &bug.Number, &title, &bug.Place.Tracker, &bug.Place.Project, &state}, func() {
+			var at time.Time // zero: the tracker does not say
+			fixed := false
+			for _, t := range state.Tasks {
+				if t.Closed.After(at) {
+					at = t.Closed
+				}
+				fixed = fixed || t.Complete && t.Status == crash.FixReleased
+			}
+			text := rules.UpstreamText(bug.Text(), title, fixed)
+			r.found(crash.EventUpstream, id, at, r.last(crash.EventUpstream), func(crash.Event) string { return text },
+				fmt.Sprint(bug.Number), at.UTC().Format(time.RFC3339))
+			state = db.StoredState{} // names that the next row lacks keep no value
+		})
+	return db.Wrap(err, "bugs closed upstream")
 }
 
 // findRefused finds filings that the tracker has refused, each time anew.

@@ -101,6 +101,8 @@ func (r *rehearsal) find(ctx context.Context) error {
 		return r.rehearseQuiet()
 	case crash.EventUnmuted:
 		return r.findUnmuted(ctx)
+	case crash.EventUpstream:
+		return r.rehearseUpstream(ctx)
 	case crash.EventRefused:
 		return r.rehearseRefused(ctx)
 	case crash.EventTracker:
@@ -377,6 +379,13 @@ func (r *rehearsal) rehearseRefused(ctx context.Context) error {
 	var why string
 	return db.Each(ctx, r.store.Pool, sqlRehearseRefused, pgx.NamedArgs{"since": r.since},
 		[]any{&id, &at, &why}, func() { r.foundRefused(id, at, why) })
+}
+
+func (r *rehearsal) rehearseUpstream(ctx context.Context) error {
+	r.notes = append(r.notes, "Only bugs that are closed at present, and whose tracker says since when, are listed.")
+	err := r.findUpstream(ctx)
+	r.edges = slices.DeleteFunc(r.edges, func(e rules.Edge) bool { return e.At.IsZero() })
+	return err
 }
 
 func (r *rehearsal) rehearseTracker(ctx context.Context) error {

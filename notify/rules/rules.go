@@ -38,7 +38,7 @@ type Scope struct {
 // Kinds lists what a rule can wait for. The first is the most common one.
 var Kinds = []crash.EventKind{
 	crash.EventNew, crash.EventRegressed, crash.EventRising, crash.EventProposed, crash.EventSymbolised,
-	crash.EventQuiet, crash.EventUnmuted, crash.EventRefused, crash.EventTracker,
+	crash.EventQuiet, crash.EventUnmuted, crash.EventUpstream, crash.EventRefused, crash.EventTracker,
 }
 
 // Rule is a rule. What it has done is stored apart, see [Edge].
@@ -376,6 +376,18 @@ func QuietText(weeks int, last time.Time) string {
 		last.Format("2 January 2006"))
 }
 
+// UpstreamText describes an event of the kind upstream. The title of the bug may be empty.
+func UpstreamText(bug, title string, fixed bool) string {
+	done := "closed"
+	if fixed {
+		done = "fixed"
+	}
+	if title = crash.Truncate(title, 200); title != "" {
+		title = ": " + title
+	}
+	return "Upstream " + done + " " + bug + title + "."
+}
+
 // StormText describes an event of the kind storm.
 func StormText(pkg string, problems int) string {
 	return fmt.Sprintf("%d new problems of %s within minutes. They are not reported one by one.", problems, pkg)
@@ -480,6 +492,9 @@ func (r Rule) subject() string {
 	if r.When == crash.EventRefused {
 		return "the bug for a problem" + r.Scope.of(names)
 	}
+	if r.When == crash.EventUpstream {
+		return "the upstream bug for a problem" + r.Scope.of(names)
+	}
 	return "a problem" + r.Scope.of(names)
 }
 
@@ -512,6 +527,8 @@ func (r Rule) happens() string {
 		return fmt.Sprintf("has not been seen for %d %s", r.Weeks, crash.Plural(int64(r.Weeks), "week", "weeks"))
 	case crash.EventUnmuted:
 		return "that was muted returns"
+	case crash.EventUpstream:
+		return "is closed"
 	case crash.EventRefused:
 		return "is refused by the tracker"
 	case crash.EventTracker:

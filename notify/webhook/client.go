@@ -458,6 +458,7 @@ var kinds = map[crash.EventKind]struct{ eventType, words string }{
 	crash.EventProposed:    {"problem.proposed", "New in proposed"},
 	crash.EventSymbolised:  {"problem.symbolised", "Symbolised"},
 	crash.EventQuiet:       {"problem.quiet", "Quiet"},
+	crash.EventUpstream:    {"bug.closed-upstream", "Closed upstream"},
 	crash.EventUnmuted:     {"problem.unmuted", "Unmuted"},
 	crash.EventAssigned:    {"problem.assigned", "Assigned"},
 	crash.EventMentioned:   {"problem.mentioned", "Mentioned"},
