@@ -48,6 +48,18 @@ type Destination struct {
 // Where says for people where the bug goes: "tidewatch in Ubuntu", "GNOME/mutter in GNOME".
 func (d Destination) Where() string { return Choice{Member: d.Member, Target: d.Target}.Where() }
 
+// SearchURL returns the address of the tracker's own search for bugs with some words, or "" if none is known.
+func (d Destination) SearchURL(words string) string {
+	if d.Kind.Search == "" || words == "" {
+		return ""
+	}
+	target := d.Target
+	if d.Kind.Mail { // "source/version"
+		target, _, _ = strings.Cut(target, "/")
+	}
+	return d.URL + strings.NewReplacer("{target}", target, "{words}", url.QueryEscape(words)).Replace(d.Kind.Search)
+}
+
 // Choice is the tracker that gets the bug of a problem, and what decided that.
 type Choice struct {
 	Member
@@ -217,6 +229,10 @@ func (c *composer) writer(ctx context.Context, b crash.Bucket, site *Site) (writ
 		marker: c.Marker(b.ID), redact: privacy.NewRedactor(whole), whole: whole, // private fields name people and machines
 		template: cmp.Or(template.Body, DefaultTemplate),
 	}
+	if site.Upstream {
+		w.downstream, err = c.downstream(ctx, b.ID)
+		return w, err
+	}
 	if site.Editor == nil {
 		return w, nil
 	}
@@ -231,6 +247,16 @@ func (c *composer) writer(ctx context.Context, b crash.Bucket, site *Site) (writ
 		return ComposeSection([]SectionProblem{{Bucket: b, Versions: versions, Marker: w.marker}}, c.cfg.Now(), rows)
 	}
 	return w, nil
+}
+
+// downstream returns a line with the address of the distribution's bug of a problem, or "" if it has none that is
+// known to be public.
+func (c *composer) downstream(ctx context.Context, id crash.BucketID) (string, error) {
+	b, err := c.store.Bucket(ctx, id)
+	if err != nil || b.Bug.Number == 0 || b.Bug.State.Read.IsZero() || b.Bug.State.Private || b.Bug.State.Hidden {
+		return "", err
+	}
+	return "The distribution's bug: " + b.Bug.URL + "\n", nil
 }
 
 // Marker returns the permanent address of a problem. Every bug holds it, so that a search finds the
@@ -303,6 +329,7 @@ type writer struct {
 	marker        string
 	redact        privacy.Redactor
 	template      string
+	downstream    string                 // last line of a bug for the upstream project; empty: none
 	section       func(rows int) Section // composes the section that mishap will update; nil: there is none
 }
 
@@ -345,7 +372,11 @@ func (w writer) description(title string) string {
 	if len(problems) > 0 {
 		parts, _ = parseTemplate(DefaultTemplate)
 	}
-	return strings.TrimSpace(fill(parts, w.values(title))) + "\n"
+	text := strings.TrimSpace(fill(parts, w.values(title))) + "\n"
+	if w.downstream != "" {
+		text += "\n" + w.downstream
+	}
+	return text
 }
 
 func (w writer) whatHappened() string {

@@ -608,7 +608,7 @@ func (f *Filer) step(ctx context.Context, id int64) error {
 	var result crash.FilingResult
 	switch claim.Step {
 	case crash.StepCreate:
-		number, err := as.tracker.Create(ctx, claim.Intent, MaxSending-time.Since(started))
+		number, err := as.create(ctx, claim.Intent, MaxSending-time.Since(started))
 		result = f.created(claim, as, number, err)
 		result.Pause, result.Stop = as.pauseAfter(time.Since(started), err)
 	case crash.StepSearch:
@@ -617,6 +617,16 @@ func (f *Filer) step(ctx context.Context, id int64) error {
 		return nil
 	}
 	return f.finish(ctx, result, as.site)
+}
+
+// create sends a bug. It refuses one that has to be private in a tracker without private bugs, as the bug of a problem
+// that was embargoed after somebody pressed Create.
+func (as sender) create(ctx context.Context, in crash.Intent, sendBy time.Duration) (int64, error) {
+	if in.InformationType.Private() && as.site.Kind.Private == "" {
+		return 0, &CallError{Operation: "create", Outcome: OutcomeRefused, Text: "everyone sees bugs in " +
+			as.site.Title + ", and this one has to be private"}
+	}
+	return as.tracker.Create(ctx, in, sendBy)
 }
 
 // maxPause is the longest pause between two bugs, as a multiple of the shortest.

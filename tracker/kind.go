@@ -31,6 +31,9 @@ type Kind struct {
 	Tags                     *regexp.Regexp // valid tags; nil: bugs have none
 	Private                  string         // what people read about bugs that not everyone sees; empty: there are none
 
+	// Search is the path and query of the tracker's own search for bugs, with {target} and {words}; empty: unknown.
+	Search string
+
 	Mail   bool          // bugs are sent by mail, without a token
 	Settle time.Duration // after an unknown outcome, the time until FindBug is sure that there is no bug
 	// Late is how long a bug may be missing that the tracker has accepted; 0: it is there after Settle. After that time a

@@ -117,6 +117,11 @@ func newSite(m Member, project string, place int, t Tracker) *Site {
 // Members returns the trackers of the configuration.
 func (s *Sites) Members() []Member { return s.members }
 
+// HasUpstream reports whether any tracker is that of upstream projects.
+func (s *Sites) HasUpstream() bool {
+	return slices.ContainsFunc(s.members, func(m Member) bool { return m.Upstream })
+}
+
 // Names returns the names of the trackers.
 func (s *Sites) Names() []string {
 	names := make([]string, len(s.members))

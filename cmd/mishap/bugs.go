@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,10 +28,11 @@ import (
 func (p *program) bugsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bugs",
-		Short: "Imports links between problems and bugs",
-		Long:  `Imports links between problems and bugs from another crash tracker, and the addresses of its pages.`,
+		Short: "Imports links between problems and bugs, and shows what would be filed",
+		Long: `Imports links between problems and bugs from another crash tracker, and the addresses of its pages. Shows the
+request that would file a bug.`,
 	}
-	cmd.AddCommand(p.importBugsCommand(), p.fafQueryCommand())
+	cmd.AddCommand(p.importBugsCommand(), p.fafQueryCommand(), p.bugRequestCommand())
 	return cmd
 }
 
@@ -89,6 +91,37 @@ database. "mishap bugs import" reads the answer.`,
 			return err
 		},
 	}
+}
+
+func (p *program) bugRequestCommand() *cobra.Command {
+	var upstream bool
+	cmd := &cobra.Command{
+		Use:   "request PROBLEM",
+		Short: "Prints the request that would file the bug of a problem",
+		Long: `Prints the request that Create would send to the tracker for a problem, or the mail, without sending it. Secrets
+are hidden. What is read from the tracker before that, such as the versions that Bugzilla knows, is read.
+
+PROBLEM is the address of the problem's page, its id, or its signature.`,
+		Example: `  mishap bugs request 9f3ac1d2e4b5a60718293a4b5c6d7e8f90a1b2c3
+  mishap bugs request --upstream https://crashes.example.org/problem/9f3ac1d2e4b5a60718293a4b5c6d7e8f90a1b2c3`,
+		Args: cobra.ExactArgs(1),
+		RunE: p.stored(func(ctx context.Context, s session) (string, error) {
+			id, err := crash.ParseBucketID(path.Base(s.args[0]))
+			if err != nil {
+				id = crash.BucketIDOf(s.args[0])
+			}
+			store, settings := bugs.New(s.store), trackerConfig(s.config, newLog(p.err, slog.LevelWarn), nil)
+			sites := trackers(s.config, settings, tracker.NewCredentials(settings, store), store)
+			request, err := tracker.NewFiler(settings, store, sites).Request(ctx, id, nil, upstream)
+			if err != nil {
+				return "", err
+			}
+			_, err = io.WriteString(p.out, request)
+			return "", err
+		}),
+	}
+	cmd.Flags().BoolVar(&upstream, "upstream", false, "the bug for the upstream project")
+	return cmd
 }
 
 // bugRow is a row of a file with links.

@@ -108,7 +108,8 @@ func (s *Store) RequestFiling(
 		}
 		return s.Audit(ctx, tx, db.AuditEvent{
 			Person: in.Person, Action: "bug.create", Subject: in.Bucket.String(),
-			After: map[string]any{"filing": f.ID, "tracker": in.Tracker, "target": in.Target, "own_account": in.Own != 0},
+			After: map[string]any{"filing": f.ID, "tracker": in.Tracker, "target": in.Target, "upstream": in.Upstream,
+				"own_account": in.Own != 0},
 		})
 	})
 	return f, stored, db.Wrap(err, "request the filing of %s", in.Bucket)
@@ -671,7 +672,9 @@ const (
 			case when e.bug ~ '^[0-9]{1,18}$' then e.bug::bigint else 0 end
 		from filings as f, lateral (
 			select *, coalesce(after ->> 'bug', before ->> 'bug', detail ->> 'bug') as bug from audit_events
-			where subject = encode(f.bucket_id, 'hex') and action like 'bug.%' order by at desc limit @most) as e
+			where subject = encode(f.bucket_id, 'hex') and action like 'bug.%'
+				and coalesce(after ->> 'filing', before ->> 'filing', detail ->> 'filing', f.id::text) = f.id::text
+			order by at desc limit @most) as e
 		where f.id = any(@ids)`
 )
 

@@ -131,6 +131,7 @@ func (s *Pages) requestBug(r *http.Request) (creation, error) {
 	if err != nil {
 		return c, err
 	}
+	opts.Upstream = web.IsForm(r) && forUpstream(r)
 	c.result, c.err = s.Filer.CreateBug(r.Context(), b.Signature, opts)
 	return c, nil
 }
@@ -193,6 +194,9 @@ func (s *Pages) answerPart(w http.ResponseWriter, r *http.Request, c creation) e
 	}
 	return s.web.Page(w, r, a.Status, view.BugAnswer(p))
 }
+
+// forUpstream reports whether the form or the address is about the bug for the upstream project.
+func forUpstream(r *http.Request) bool { return r.FormValue(view.FieldUpstream) == "1" }
 
 // answerForm redirects a browser without scripts to the bucket, with a message.
 func (s *Pages) answerForm(w http.ResponseWriter, r *http.Request, c creation) error {

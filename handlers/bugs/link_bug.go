@@ -1,6 +1,7 @@
 package bugs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -165,7 +166,8 @@ func (s *Pages) LinkBug(w http.ResponseWriter, r *http.Request) error {
 		return web.Redirect(w, r, address+query.Encode())
 	}
 	bug := crash.Bug{
-		Number: number, Title: found.Title, URL: s.Filer.BugURL(r.Context(), number), By: web.CurrentUser(r).Name,
+		Number: number, Place: s.Filer.Sites().PlaceOf(r.Context(), number), Title: found.Title,
+		URL: s.Filer.BugURL(r.Context(), number), By: web.CurrentUser(r).Name,
 	}
 	var linked []crash.BucketID
 	for _, b := range buckets {
@@ -188,7 +190,7 @@ func (s *Pages) LinkBug(w http.ResponseWriter, r *http.Request) error {
 	case one && had > 0:
 		message.Text = "Bug " + name + " was already linked."
 	case one && warning != "":
-		message.Text += " Its state will appear once " + s.web.Config.TrackerName + " answers."
+		message.Text += " Its state will appear once " + s.panel.TrackerOf(bug) + " answers."
 	case !one:
 		message.Text = "Bug " + name + " linked to " + crash.Counted(int64(len(linked)), "problem", "problems") + "."
 		if had > 0 {
@@ -254,7 +256,7 @@ func (s *Pages) RecheckBugs(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.answerLinks(w, r, b.ID, layout.Flash{
-		Kind: layout.FlashDone, Text: "Refreshing from " + s.web.Config.TrackerName + "; the result will appear " +
+		Kind: layout.FlashDone, Text: "Refreshing from " + s.panel.TrackerOf(bugs...) + "; the result will appear " +
 			"within a few seconds.",
 	})
 }
@@ -372,24 +374,34 @@ func (s *Pages) ShowCreateChosen(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page := view.ConfirmCreatePage{Tracker: s.web.Config.TrackerName, Back: panel.BackTo(r, buckets)}
+	page := view.ConfirmCreatePage{Back: panel.BackTo(r, buckets)}
 	if page.FileAs, err = s.panel.FilingChoice(r); err != nil {
 		return err
 	}
+	var trackers []string
 	for _, b := range buckets {
 		if err := web.CheckTriage(r, b.SourcePackage); err != nil {
 			page.Skipped = append(page.Skipped, view.SkippedRow{Bucket: b, Reason: err.Error()})
 			continue
 		}
-		switch s.panel.BugPart(r, b).State {
+		switch part := s.panel.BugPart(r, b); part.State {
 		case view.BugCreate, view.BugRefused, view.BugWaiting:
-			page.File = append(page.File, b)
+			if part.Reviewed && part.State == view.BugCreate {
+				page.Skipped = append(page.Skipped, view.SkippedRow{Bucket: b,
+					Reason: "is reviewed by a person first, as each bug in " + part.Tracker})
+				continue
+			}
+			page.File = append(page.File, view.FiledRow{Bucket: b, Where: part.Where})
+			if !slices.Contains(trackers, part.Tracker) {
+				trackers = append(trackers, part.Tracker)
+			}
 		case view.BugCreating, view.BugChecking:
 			page.Skipped = append(page.Skipped, view.SkippedRow{Bucket: b, Reason: "is being created already"})
 		case view.BugNothing, view.BugLinked, view.BugSignIn, view.BugImpossible:
-			page.Skipped = append(page.Skipped, view.SkippedRow{Bucket: b, Reason: b.NoFiling()})
+			page.Skipped = append(page.Skipped, view.SkippedRow{Bucket: b, Reason: cmp.Or(part.Reason, b.NoFiling())})
 		}
 	}
+	page.Tracker = crash.JoinAnd(trackers)
 	page.Shell = s.web.Shell(r, view.ConfirmHeading(int64(len(page.File)), page.Tracker))
 	return s.web.Page(w, r, http.StatusOK, view.ConfirmCreate(page))
 }

@@ -31,7 +31,7 @@ func (s *Pages) ShowReview(w http.ResponseWriter, r *http.Request) error {
 		page.Draft = web.DraftIn(form)
 		page.Notice = "Your text is back. Nothing has been filed yet."
 	}
-	if r.URL.Query().Get("search") != "" && page.Fileable {
+	if r.URL.Query().Get("search") != "" && page.Fileable && page.To.Launchpad {
 		page.Search = s.searchBugs(r, b)
 	}
 	return s.sendReview(w, r, http.StatusOK, page)
@@ -65,13 +65,29 @@ func (s *Pages) ReviewBug(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	page.Draft = web.DraftIn(r.PostForm)
+	if !page.Fileable && page.Problem != "" {
+		return s.sendReview(w, r, http.StatusUnprocessableEntity, page)
+	}
 	if !page.Fileable {
 		page.Fileable = true // so that the page shows the draft
 		page.Problem = s.alreadyFiledMessage(b)
 		return s.sendReview(w, r, http.StatusConflict, page)
 	}
-	if page.Problems, err = s.checkDraft(r, b, page.Draft, proposal.Destination); err != nil {
+	to, err := s.destinationOf(r, b, page.Draft, proposal.Destination)
+	if err != nil {
+		a := web.AnswerTo(r, err)
+		s.web.LogError(r, err, a)
+		page.Problem = "The bug has not been filed. " + a.Message
+		return s.sendReview(w, r, http.StatusUnprocessableEntity, page)
+	}
+	setDestination(&page, to)
+	if page.Problems, err = s.checkDraft(r, b, page.Draft, to); err != nil {
 		return err
+	}
+	if shown := r.PostForm.Get("destination"); len(page.Problems) == 0 && shown != "" && shown != page.To.Name {
+		page.Problem = "With this package, the bug goes elsewhere: " + page.To.Where + ". Nothing has been filed yet. " +
+			"Check the bug and press the button again."
+		return s.sendReview(w, r, http.StatusUnprocessableEntity, page)
 	}
 	if len(page.Problems) > 0 {
 		page.Problem = "The bug has not been filed: see below."
@@ -84,7 +100,16 @@ func (s *Pages) ReviewBug(w http.ResponseWriter, r *http.Request) error {
 	case "file":
 		return s.fileReviewed(w, r, b, page)
 	case "search":
-		page.Search = s.searchBugs(r, b)
+		if page.To.Launchpad {
+			page.Search = s.searchBugs(r, b)
+		}
+	case "request":
+		page.Preview = s.preview(proposal, page)
+		if page.Request, err = s.Filer.Request(r.Context(), b.ID, &page.Draft, page.Bug.Upstream); err != nil {
+			a := web.AnswerTo(r, err)
+			s.web.LogError(r, err, a)
+			page.Problem = "The request cannot be shown. " + a.Message
+		}
 	default:
 		page.Preview = s.preview(proposal, page)
 	}
@@ -100,23 +125,59 @@ func (s *Pages) reviewedBucket(r *http.Request) (crash.Bucket, error) {
 	if err != nil {
 		return crash.Bucket{}, err
 	}
-	return s.panel.Bucket(r.Context(), id)
+	b, err := s.panel.Bucket(r.Context(), id)
+	if err != nil || !forUpstream(r) {
+		return b, err
+	}
+	return s.panel.Upstream(r.Context(), b)
+}
+
+// bugPart returns the cell of the bug that is reviewed.
+func (s *Pages) bugPart(r *http.Request, b crash.Bucket) view.BugPart {
+	if forUpstream(r) {
+		return s.panel.UpstreamBugPart(r, b)
+	}
+	return s.panel.BugPart(r, b)
+}
+
+// destinationOf returns where a draft goes, which depends on its source package. shown is that of the problem's.
+func (s *Pages) destinationOf(
+	r *http.Request, b crash.Bucket, d crash.Draft, shown tracker.Destination,
+) (tracker.Destination, error) {
+	if d.OnDistribution || d.Package == "" || d.Package == b.SourcePackage {
+		return shown, nil
+	}
+	b.SourcePackage = d.Package
+	return s.Filer.Destination(r.Context(), b, forUpstream(r))
+}
+
+// setDestination says on the page where the bug goes, and what bugs have there.
+func setDestination(page *view.ReviewPage, to tracker.Destination) {
+	page.To = view.ReviewTarget{
+		Name: to.Where(), Where: to.Where(), Launchpad: to.Kind.Name == crash.FirstTracker,
+		Tags: to.Kind.Tags != nil, Private: to.Kind.Private, MaxTitle: to.Kind.MaxTitle,
+		MaxDescription: to.Kind.MaxDescription, Search: to.SearchURL(tracker.SearchWords(page.Heading)),
+	}
+	if page.To.Launchpad { // people choose the package there
+		page.To.Name = to.Name
+	}
+	page.Tracker = to.Title
 }
 
 // reviewPage returns the page with everything known here. Its draft can be filed unless the bucket
 // has a bug or a filing is in progress.
 func (s *Pages) reviewPage(r *http.Request, b crash.Bucket) (view.ReviewPage, tracker.Proposal, error) {
 	page := view.ReviewPage{
-		InPart: web.WantsPart(r) && r.PostFormValue("page") == "", Bug: s.panel.BugPart(r, b),
+		InPart: web.WantsPart(r) && r.PostFormValue("page") == "", Bug: s.bugPart(r, b),
 		Heading: problemsview.DocumentTitle(b),
-		Source:  b.SourcePackage, Distribution: s.Filer.Distribution(), Tracker: s.web.Config.TrackerName,
+		Source:  b.SourcePackage, Distribution: s.Filer.Distribution(),
 	}
 	page.Bug.Copy = view.CopyIn(r.FormValue("copy"))
 	var err error
 	if page.FileAs, err = s.panel.FilingChoice(r); err != nil {
 		return page, tracker.Proposal{}, err
 	}
-	proposal, err := s.Filer.Propose(r.Context(), b, false)
+	proposal, err := s.Filer.Propose(r.Context(), b, page.Bug.Upstream)
 	if err != nil {
 		return page, proposal, err
 	}
@@ -135,17 +196,25 @@ func (s *Pages) reviewPage(r *http.Request, b crash.Bucket) (view.ReviewPage, tr
 	case view.BugNothing, view.BugLinked, view.BugSignIn, view.BugCreating, view.BugChecking:
 	}
 	page.Draft, page.Section = proposal.Draft, proposal.Section
+	setDestination(&page, proposal.Destination)
+	if page.To.Private == "" {
+		page.Draft.Information = crash.InformationPublic
+	}
 	embargoed, err := s.panel.CountEmbargoed(r, b)
 	if err != nil {
 		return page, proposal, err
 	}
 	if page.Embargoed = embargoed > 0; page.Embargoed { // filing makes the bug private in any case
 		page.Draft.Information, page.Section = crash.InformationPrivate, ""
+		if page.To.Private == "" {
+			page.Fileable, page.Problem = false, view.EveryoneSees(page.Tracker)
+		}
 	}
 	if page.Sources, err = s.relatedSources(r.Context(), b); err != nil {
 		return page, proposal, err
 	}
-	if page.Suspected = grouping.SuspectedCorruption(proposal.Report.Fields); page.Suspected != "" && !proposal.Edited {
+	page.Suspected = grouping.SuspectedCorruption(proposal.Report.Fields)
+	if page.Suspected != "" && !proposal.Edited && page.To.Private != "" {
 		page.Draft.Information = crash.InformationPrivate
 	}
 	return page, proposal, nil
@@ -242,7 +311,7 @@ func (s *Pages) checkDraft(
 		problems[crash.DraftPackage] = "Choose the source package or the distribution."
 	}
 	if d.OnDistribution || problems[crash.DraftPackage] != "" || d.Package == b.SourcePackage ||
-		to.Name != crash.FirstTracker {
+		to.Kind.Name != crash.FirstTracker {
 		return problems, nil
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.web.Config.SearchTime)
@@ -265,9 +334,12 @@ func (s *Pages) checkDraft(
 
 // preview returns the bug as the tracker will show it.
 func (s *Pages) preview(p tracker.Proposal, page view.ReviewPage) *view.ReviewPreview {
-	v := &view.ReviewPreview{Draft: page.Draft, Target: s.Filer.Distribution(), Private: p.Private(page.Draft)}
-	if !page.Draft.OnDistribution {
-		v.Target = page.Draft.Package + " in " + v.Target
+	v := &view.ReviewPreview{Draft: page.Draft, Target: page.To.Where, Private: p.Private(page.Draft)}
+	if page.To.Launchpad && page.Draft.OnDistribution {
+		v.Target = s.Filer.Distribution()
+	}
+	if page.To.Private == "" {
+		v.Draft.Information = ""
 	}
 	v.Draft.Description = tracker.WithMarker(page.Draft.Description, p.Marker)
 	if v.Draft.Description != page.Draft.Description {
@@ -282,7 +354,7 @@ func (s *Pages) fileReviewed(w http.ResponseWriter, r *http.Request, b crash.Buc
 	if err != nil {
 		return err
 	}
-	opts.Draft = &page.Draft
+	opts.Draft, opts.Upstream = &page.Draft, page.Bug.Upstream
 	result, err := s.Filer.CreateBug(r.Context(), b.Signature, opts)
 	pending := crash.KindOf(err) == crash.Unavailable && result.New // stored; the Filer tries it again later
 	switch {
@@ -295,10 +367,10 @@ func (s *Pages) fileReviewed(w http.ResponseWriter, r *http.Request, b crash.Buc
 		}
 		return s.sendReview(w, r, a.Status, page)
 	case !result.New:
-		if b, err = s.panel.Bucket(r.Context(), b.ID); err != nil {
+		if b, err = s.reviewedBucket(r); err != nil {
 			return err
 		}
-		page.Bug, page.Problem = s.panel.BugPart(r, b), s.alreadyFiledMessage(b)
+		page.Bug, page.Problem = s.bugPart(r, b), s.alreadyFiledMessage(b)
 		return s.sendReview(w, r, http.StatusConflict, page)
 	}
 	kind, message := layout.FlashDone, "Your bug is being filed."

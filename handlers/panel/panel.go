@@ -85,10 +85,26 @@ func (s *Panel) bugsViewOf(r *http.Request, b crash.Bucket, bugs []crash.Bug) bu
 	} else {
 		cell.Next = b.ID.Path()
 	}
-	return bugsview.BugsView{Tracker: s.web.Config.TrackerName,
+	return bugsview.BugsView{Tracker: s.TrackerOf(bugs...),
 		Bucket: b.ID, Cell: cell, Bugs: bugs, MayLink: u.MayTriage(b.SourcePackage),
 		SignedIn: u.Role.Allows(crash.RoleViewer), CSRFToken: cell.CSRFToken, Now: s.web.Now(),
 	}
+}
+
+// TrackerOf returns what pages call the tracker of bugs: its title, or "the trackers" if they are in several.
+func (s *Panel) TrackerOf(bugs ...crash.Bug) string {
+	title := ""
+	for _, b := range bugs {
+		m, ok := s.Filer.Sites().Member(b.Place.Tracker)
+		switch {
+		case !ok:
+		case title == "":
+			title = m.Title
+		case title != m.Title:
+			return "the trackers"
+		}
+	}
+	return cmp.Or(title, s.web.Config.TrackerName)
 }
 
 // Buckets returns the problems with these ids, with their status.
@@ -123,6 +139,7 @@ func (s *Panel) BugPart(r *http.Request, b crash.Bucket) bugsview.BugPart {
 		CSRFToken: nosurf.Token(r), Next: web.ReturnPath(r), Tracker: s.web.Config.TrackerName,
 	}
 	p.State, p.Status, p.Manual = s.bugState(u, b), b.Status, s.Store.ListedManual(b.ID)
+	s.addGoal(r, b, &p, false)
 	if web.IsPublic(r) {
 		p.Manual = privacy.RedactManual(p.Manual)
 	}
@@ -135,9 +152,102 @@ func (s *Panel) BugPart(r *http.Request, b crash.Bucket) bugsview.BugPart {
 		s.web.HasLaunchpad() {
 		p.Connect = layout.PathTracker
 	}
-	if p.State == bugsview.BugImpossible {
+	if p.State == bugsview.BugImpossible && p.Reason == "" {
 		p.Reason = b.NoFiling()
 	}
+	return p
+}
+
+// goal is what pages say about where the bug of a problem goes.
+type goal struct {
+	tracker, where string
+	review         bool   // a person reviews each bug before it is sent
+	public         bool   // everyone sees bugs there
+	problem        string // why the bug cannot go there; empty: it can
+}
+
+// goalOf returns where the bug of a problem goes, as of the past ten seconds.
+func (s *Panel) goalOf(r *http.Request, b crash.Bucket, upstream bool) (goal, error) {
+	key := strings.Join([]string{strconv.FormatBool(upstream), b.SourcePackage, b.ProblemType, string(b.LastSeenRelease),
+		b.LastSeenVersion}, "\n")
+	return web.CachedFacts(s.web, r, key, func(r *http.Request) (goal, error) {
+		to, err := s.Filer.Choose(r.Context(), b, upstream)
+		if CodeOf(err) == "no_upstream" {
+			return goal{}, nil
+		}
+		if e, ok := errors.AsType[*crash.Error](err); ok && (e.Kind == crash.Unprocessable || e.Code == "no_tracker") {
+			return goal{tracker: to.Title, problem: e.Message}, nil
+		}
+		if err != nil {
+			return goal{}, err
+		}
+		return goal{tracker: to.Title, where: to.Where(), review: to.Review, public: to.Kind.Private == ""}, nil
+	})
+}
+
+// addGoal adds where the bug goes to a cell that offers to file it, and what is special about that. A cell whose goal
+// cannot be read keeps what it has.
+func (s *Panel) addGoal(r *http.Request, b crash.Bucket, p *bugsview.BugPart, upstream bool) {
+	switch p.State {
+	case bugsview.BugCreate, bugsview.BugWaiting, bugsview.BugRefused, bugsview.BugImpossible:
+	case bugsview.BugNothing, bugsview.BugLinked, bugsview.BugSignIn, bugsview.BugCreating, bugsview.BugChecking:
+		return
+	}
+	to, err := s.goalOf(r, b, upstream)
+	if err != nil {
+		s.web.Log.WarnContext(r.Context(), "cannot read where a bug goes", "request_id", web.RequestID(r), "error", err)
+		return
+	}
+	if to.tracker != "" {
+		p.Tracker, p.Where = to.tracker, to.where
+	}
+	p.Reviewed = to.review
+	switch {
+	case p.State != bugsview.BugCreate:
+	case to.problem != "":
+		p.State, p.Reason = bugsview.BugImpossible, to.problem
+	case to.public && p.Manual.Embargo != nil:
+		p.State, p.Reason = bugsview.BugImpossible, bugsview.EveryoneSees(to.tracker)
+	}
+}
+
+// Upstream returns a problem with the bug and the filing for its upstream project instead of the distribution's.
+func (s *Panel) Upstream(ctx context.Context, b crash.Bucket) (crash.Bucket, error) {
+	number, filing, err := s.Bugs.Upstream(ctx, b.ID)
+	b.Bug, b.Filing = crash.Bug{}, filing
+	if number != 0 {
+		b.Bug = crash.Bug{Number: number, Place: s.Filer.Sites().PlaceOf(ctx, number), URL: s.Filer.BugURL(ctx, number)}
+	}
+	return b, err
+}
+
+// upstreamPart returns the cell of the bug in the upstream project's tracker. Its state is BugNothing if the problem
+// has none and cannot get one.
+func (s *Panel) upstreamPart(r *http.Request, b crash.Bucket) (bugsview.BugPart, error) {
+	if !s.web.Config.AllowBugFiling || !s.Filer.Sites().HasUpstream() {
+		return bugsview.BugPart{}, nil
+	}
+	b, err := s.Upstream(r.Context(), b)
+	if err != nil {
+		return bugsview.BugPart{}, err
+	}
+	p := s.UpstreamBugPart(r, b)
+	if p.State == bugsview.BugSignIn {
+		p.State = bugsview.BugNothing
+	}
+	return p, nil
+}
+
+// UpstreamBugPart is BugPart for a problem as Upstream returns it.
+func (s *Panel) UpstreamBugPart(r *http.Request, b crash.Bucket) bugsview.BugPart {
+	p := s.BugPart(r, b)
+	p.Upstream, p.Where, p.Reason = true, "", b.Filing.Reason
+	p.State = s.bugState(web.CurrentUser(r), b)
+	s.addGoal(r, b, &p, true)
+	if p.State == bugsview.BugCreate && p.Where == "" || p.State == bugsview.BugImpossible && b.NoFiling() != "" {
+		p.State = bugsview.BugNothing
+	}
+	p.Review = p.MayFile && p.Where != "" && p.State != bugsview.BugImpossible
 	return p
 }
 
@@ -201,7 +311,10 @@ func (s *Panel) StatusView(r *http.Request, b crash.Bucket) (problemsview.Status
 	if err != nil {
 		return problemsview.StatusView{}, err
 	}
-	v := s.StatusViewOf(r, b, bugs, manual)
+	v, err := s.StatusViewOf(r, b, bugs, manual)
+	if err != nil {
+		return v, err
+	}
 	if v.Bugs.Cell.Review {
 		facts, err := s.StackOf(r, b, true)
 		if err != nil {
@@ -218,12 +331,17 @@ func (s *Panel) StatusView(r *http.Request, b crash.Bucket) (problemsview.Status
 
 // StatusViewOf is like StatusView, without advice, for what the caller has read.
 func (s *Panel) StatusViewOf(r *http.Request, b crash.Bucket, bugs []crash.Bug, manual crash.ManualStatus,
-) problemsview.StatusView {
+) (problemsview.StatusView, error) {
+	upstream, err := s.upstreamPart(r, b)
+	if err != nil {
+		return problemsview.StatusView{}, err
+	}
 	b = s.web.SeenBucket(r, b)
 	v := problemsview.StatusView{Status: b.Status, Bugs: s.bugsViewOf(r, b, bugs), Manual: s.manualView(r, b, manual),
 		Now: s.web.Now(), Admin: web.CurrentUser(r).Role.Allows(crash.RoleAdmin)}
 	v.Bugs.Cell.Manual = v.Manual.Status // the index may not know it yet
-	return v
+	v.Bugs.Upstream, v.Bugs.Cell.Beside = upstream, upstream.Changing()
+	return v, nil
 }
 
 // OnProblemPage reports whether htmx sends the request from the page of a problem.
@@ -480,17 +598,27 @@ func (s *Panel) FilingPart(r *http.Request, e crash.LedgerEntry) bugsview.Filing
 	return p
 }
 
-// BucketFiling returns the latest filing of a bucket, or nil if there is none.
-func (s *Panel) BucketFiling(r *http.Request, id crash.BucketID) (*bugsview.FilingPart, error) {
+// maxFilings is the number of filings of a problem that are read for its page: merged problems may have several.
+const maxFilings = 10
+
+// BucketFilings returns the latest filing of a bucket, and the latest for its upstream project.
+func (s *Panel) BucketFilings(r *http.Request, id crash.BucketID) (filings []bugsview.FilingPart, err error) {
 	entries, err := web.CachedFacts(s.web, r, string(id[:]), func(r *http.Request) ([]crash.LedgerEntry, error) {
-		return s.Bugs.Ledger(r.Context(), crash.LedgerFilter{Bucket: id, Limit: 1})
+		return s.Bugs.Ledger(r.Context(), crash.LedgerFilter{Bucket: id, Limit: maxFilings})
 	})
-	if err != nil || len(entries) == 0 {
+	if err != nil {
 		return nil, err
 	}
-	p := s.FilingPart(r, entries[0])
-	p.Alone = true
-	return &p, nil
+	for _, upstream := range []bool{false, true} {
+		i := slices.IndexFunc(entries, func(e crash.LedgerEntry) bool { return e.Upstream == upstream })
+		if i < 0 {
+			continue
+		}
+		p := s.FilingPart(r, entries[i])
+		p.Alone = true
+		filings = append(filings, p)
+	}
+	return filings, nil
 }
 
 // FilingOptions returns how a bug is filed that the current user asks for. The field "as" of a form

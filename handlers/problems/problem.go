@@ -80,10 +80,14 @@ func (s *Pages) problemPage(r *http.Request, id crash.BucketID) (*view.ProblemPa
 	if err != nil {
 		return nil, err
 	}
+	status, err := s.panel.StatusViewOf(r, facts.bucket, facts.bugs, facts.manual)
+	if err != nil {
+		return nil, err
+	}
 	bucket := s.web.SeenBucket(r, facts.bucket)
 	page := &view.ProblemPage{
 		Bucket: bucket, Grouping: s.panel.ExplainBucket(bucket), Chart: facts.chart,
-		Status:   s.panel.StatusViewOf(r, facts.bucket, facts.bugs, facts.manual),
+		Status:   status,
 		Versions: facts.versions, Impact: facts.impact, Breakdowns: facts.breakdowns,
 		Filter: facts.filter, Alike: facts.alike,
 	}
@@ -255,7 +259,7 @@ func (s *Pages) addReports(r *http.Request, page *view.ProblemPage) error {
 	if page.Symbols, err = s.panel.SymbolsView(r, page.Bucket, symbols); err != nil {
 		return err
 	}
-	if page.Filing, err = s.panel.BucketFiling(r, page.Bucket.ID); err != nil {
+	if page.Filings, err = s.panel.BucketFilings(r, page.Bucket.ID); err != nil {
 		return err
 	}
 	if page.Notes, err = s.notesView(r, page.Bucket); err != nil {

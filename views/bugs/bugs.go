@@ -5,6 +5,7 @@ package bugs
 import (
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ import (
 type BugsView struct {
 	Bucket    crash.BucketID
 	Cell      BugPart     // the bug that counts, or the ways to get one
+	Upstream  BugPart     // the same of the upstream project's tracker; State BugNothing: nothing to say
 	Bugs      []crash.Bug // all bugs, that one first
 	MayLink   bool
 	SignedIn  bool   // signed-in people see who linked them
@@ -49,14 +51,23 @@ func bugStatus(b crash.Bug) string {
 	}
 	words := make([]string, len(known.Tasks))
 	for i, t := range known.Tasks {
+		if b.Place.Project != "" && t.Name == b.Place.Project { // the name of the bug says so
+			t.Name = ""
+		}
 		words[i] = taskText(t)
 	}
-	return strings.Join(words, "; ")
+	if b.Place.Upstream {
+		words = append(words, fixText(crash.FoundBug{Fixes: known.Fixes}))
+	}
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), "; ")
 }
 
 // taskText describes a task: "tidewatch (Ubuntu): Triaged, High, for grace, 24.04.3".
 func taskText(t crash.BugTask) string {
-	out := t.Name + ": " + t.Status
+	out := t.Status
+	if t.Name != "" {
+		out = t.Name + ": " + out
+	}
 	if !t.Closed.IsZero() {
 		out += " (" + t.Closed.UTC().Format("2006-01-02") + ")"
 	}
@@ -165,6 +176,10 @@ type BugPart struct {
 	Whole     bool   // the cell is part of a status, which answers replace as a whole
 	InList    bool   // the cell is in a list, see ListBug
 	Tracker   string // name of the tracker
+	Where     string // where the bug would go: "GNOME/mutter in gnome"; empty: unknown
+	Reviewed  bool   // a person reviews each bug before it is sent
+	Upstream  bool   // the bug is that of the upstream project
+	Beside    bool   // another cell of the same status is changing, see changing
 	Link      string // page that links a bug; empty: the cell does not offer that
 }
 
@@ -216,13 +231,33 @@ func (p BugPart) rowID() string { return p.CellID() + rowSuffix }
 
 func (p BugPart) createLabel() string {
 	label := "Create bug"
+	if p.Reviewed {
+		label = "Review bug"
+	}
 	if p.Manual.Embargo != nil {
 		label = "Create private bug"
 	}
 	if p.Whole && p.Tracker != "" {
 		label += " in " + p.Tracker
 	}
+	if p.Reviewed {
+		return label + "…"
+	}
 	return label
+}
+
+// createTitle says what the button does.
+func (p BugPart) createTitle() string {
+	if p.Where == "" {
+		return "Create a bug for this problem"
+	}
+	return "Create a bug for this problem: " + p.Where
+}
+
+// EveryoneSees says that an embargoed problem gets no bug in a tracker without private ones.
+func EveryoneSees(tracker string) string {
+	return "The problem is embargoed, and everyone sees bugs in " + tracker + ". Tell the project in private, and link " +
+		"its bug later."
 }
 
 // undecided reports whether filing a bug is the next step: nobody has decided otherwise.
@@ -243,7 +278,10 @@ func (p BugPart) sent() string { return url.PathEscape(p.Signature) }
 
 // changing reports whether the cell will soon change by itself. A cell that waits for the tracker
 // is not refreshed, because its button would be replaced while a person presses it.
-func (p BugPart) changing() bool { return p.State == BugCreating || p.State == BugChecking }
+func (p BugPart) changing() bool { return p.Changing() || p.Beside }
+
+// Changing reports whether the bug is being filed.
+func (p BugPart) Changing() bool { return p.State == BugCreating || p.State == BugChecking }
 
 func (p BugPart) form() layout.PostFormArgs {
 	return layout.PostFormArgs{

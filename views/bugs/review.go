@@ -15,12 +15,6 @@ import (
 	"mishap/views/layout"
 )
 
-// The tracker's limits for the fields of a bug, in characters.
-const (
-	titleLimit       = 200
-	descriptionLimit = 50_000
-)
-
 // ReviewPage holds a bug before it is filed: similar problems and bugs, the form, and a preview. It
 // is a page of its own, or a part of another page.
 type ReviewPage struct {
@@ -32,6 +26,7 @@ type ReviewPage struct {
 	Sources      []string // other possible source packages
 	Distribution string   // "ubuntu"
 	Tracker      string   // name of the tracker
+	To           ReviewTarget
 	FileAs       FilingChoice
 
 	Draft    crash.Draft
@@ -47,6 +42,19 @@ type ReviewPage struct {
 	Similar   []grouping.SimilarProblem
 	Search    *ReviewSearch  // nil: loaded separately
 	Preview   *ReviewPreview // nil: not requested
+	Request   string         // the request that would be sent, without secrets; empty: not requested
+}
+
+// ReviewTarget is where a bug goes, and what bugs have there.
+type ReviewTarget struct {
+	Name      string // of the tracker and the project, as the form returns it
+	Where     string // "tidewatch in ubuntu"
+	Launchpad bool   // people can subscribe, use their own accounts, and file against the distribution as a whole
+	Tags      bool
+	Private   string // who sees private bugs: "only members of the project"; empty: there are none
+	Search    string // address of the tracker's own search; empty: mishap searches, or there is none
+
+	MaxTitle, MaxDescription int // characters
 }
 
 // ReviewSearch holds the bugs that a search of the tracker found.
@@ -67,21 +75,32 @@ type ReviewPreview struct {
 	Private []string    // parts of the text that look private
 }
 
+// FieldUpstream is the field of forms and addresses that says that a bug is for the upstream project.
+const FieldUpstream = "upstream"
+
 func reviewPath(p BugPart) string { return p.Bucket.Path() + "/review" }
 
 // reviewURL returns reviewPath with the copy of the cell that will change.
 func reviewURL(p BugPart) string {
-	if p.Copy != "" {
-		return reviewPath(p) + "?copy=" + p.Copy
+	query := map[string]string{"copy": p.Copy}
+	if p.Upstream {
+		query[FieldUpstream] = "1"
 	}
-	return reviewPath(p)
+	return layout.Address(reviewPath(p), query)
 }
 
 func (p ReviewPage) form() layout.PostFormArgs {
 	return layout.PostFormArgs{
-		ID: "review-form", Action: reviewPath(p.Bug), CSRFToken: p.Bug.CSRFToken, Class: "review-form",
+		ID: "review-form", Action: p.action(), CSRFToken: p.Bug.CSRFToken, Class: "review-form",
 		Part: true, Target: "#review-panel", Errors: "#review-trouble",
 	}
+}
+
+// action is the address of the form, which says whether the bug is for the upstream project.
+func (p ReviewPage) action() string {
+	bug := p.Bug
+	bug.Copy = "" // a field has it
+	return reviewURL(bug)
 }
 
 func linkForm(p BugPart, number int64) layout.PostFormArgs {
@@ -111,8 +130,41 @@ func (p ReviewPage) listed() templ.Attributes {
 	return templ.Attributes{"list": "review-sources"}
 }
 
+func (p ReviewPage) title() string {
+	if p.Bug.Upstream {
+		return "Forward upstream"
+	}
+	return "Review bug"
+}
+
+func (p ReviewPage) targetLegend() string {
+	if p.To.Launchpad {
+		return "File against"
+	}
+	return "Source package"
+}
+
+// private is what the tracker calls private bugs.
+func (p ReviewPage) private() string {
+	if p.To.Launchpad {
+		return "Private security"
+	}
+	return "Private"
+}
+
+// suspectedWord is the advice for a crash that may be exploitable.
+func (p ReviewPage) suspectedWord() string {
+	if p.To.Private == "" {
+		return "Possibly a security issue"
+	}
+	return "Private recommended"
+}
+
 // privateMeans says who can read a private bug.
 func (p ReviewPage) privateMeans() string {
+	if !p.To.Launchpad {
+		return strings.ToUpper(p.To.Private[:1]) + p.To.Private[1:] + " can read it."
+	}
 	return "Only " + forPeople(p.Distribution) + "’s security team and subscribers of the bug can read it, until one " +
 		"of them makes it public."
 }

@@ -206,12 +206,56 @@ func review(search *bugsview.ReviewSearch) bugsview.ReviewPage {
 	}
 	return bugsview.ReviewPage{
 		Shell: shell("Review", admin), Bug: cell, Heading: b.Title, Source: "tidewatch", Distribution: "ubuntu",
-		Tracker: "launchpad.net", Fileable: true,
+		Tracker: "launchpad.net", Fileable: true, To: launchpadTarget,
 		FileAs: bugsview.FilingChoice{Tracker: "launchpad.net", Account: "ada", Broken: true},
 		Draft: crash.Draft{Title: b.Title, Description: "tidewatch crashed 4,211 times.", Tags: []string{"noble"},
 			Package: "tidewatch"},
 		Advice: stats.Advice{Kind: stats.AdviceOneMachine, Text: "One machine only: it may be broken."}, Search: search,
 	}
+}
+
+var launchpadTarget = bugsview.ReviewTarget{Name: "launchpad", Where: "tidewatch in ubuntu", Launchpad: true, Tags: true,
+	Private: "only the security team and subscribers", MaxTitle: 200, MaxDescription: 50_000}
+
+// reviewElsewhere returns a review of a bug that goes upstream, with the request that would be sent.
+func reviewElsewhere() bugsview.ReviewPage {
+	page := review(nil)
+	page.Tracker, page.Bug.Upstream = "GNOME", true
+	page.To = bugsview.ReviewTarget{Name: "GNOME/mutter in GNOME", Where: "GNOME/mutter in GNOME", Tags: true, Private: "only " +
+		"members of the project", MaxTitle: 255, MaxDescription: 200_000,
+		Search: "https://gitlab.gnome.org/GNOME/mutter/-/issues?search=tide_parse_row"}
+	page.Preview = &bugsview.ReviewPreview{Private: []string{"/home/ada"}}
+	page.Request = "POST https://gitlab.gnome.org/api/v4/projects/GNOME%2Fmutter/issues\nPrivate-Token: [secret]\n\n" +
+		strings.Repeat(`{"title":"tidewatch crashed"}`, 12) + "\n"
+	return page
+}
+
+// reviewPublic returns a review of a bug in a tracker without private bugs and tags.
+func reviewPublic() bugsview.ReviewPage {
+	page := review(nil)
+	page.Tracker, page.Suspected = "Debian", "free(): invalid pointer"
+	page.To = bugsview.ReviewTarget{Name: "tidewatch in Debian", Where: "tidewatch in Debian", MaxTitle: 200,
+		MaxDescription: 100_000}
+	return page
+}
+
+// upstream returns a problem with a bug of the distribution, and with one upstream or a state of forwarding it.
+func upstream(state bugsview.BugState) problemsview.ProblemPage {
+	page := trackerAway()
+	page.Status.Bugs.Cell.Bug, page.Status.Bugs.Cell.State = page.Status.Bugs.Bugs[0], bugsview.BugLinked
+	if state == bugsview.BugLinked {
+		page.Status.Bugs.Bugs = append(page.Status.Bugs.Bugs, crash.Bug{
+			Number: crash.NumberAt(1, 12), Place: crash.BugPlace{Tracker: "gnome", Project: "GNOME/mutter", Upstream: true},
+			Title: "crash in tide_parse_row", By: "ada", At: now, URL: "https://gitlab.gnome.org/GNOME/mutter/-/issues/12",
+			State: crash.BugState{Read: now, BugReading: crash.BugReading{
+				Tasks: []crash.BugTask{{Name: "GNOME/mutter", Status: "Closed", Complete: true}},
+				Fixes: []crash.BugFix{{Version: "2.4"}}}}})
+		return page
+	}
+	page.Status.Bugs.Upstream = bugsview.BugPart{Bucket: page.Bucket.ID, State: state, Upstream: true, MayFile: true,
+		Reason: "GNOME refused: the title is too long.", Where: "GNOME/mutter in GNOME",
+		Review: state == bugsview.BugCreate || state == bugsview.BugRefused}
+	return page
 }
 
 // refusedReview returns a review with bugs found and with errors in its fields.
@@ -274,6 +318,12 @@ func specimens() []specimen {
 		{"Review, tracker unavailable",
 			bugsview.Review(review(&bugsview.ReviewSearch{Tracker: "Launchpad",
 				Problem: "It did not answer within 4 seconds."}))},
+		{"Review, upstream, with the request", bugsview.Review(reviewElsewhere())},
+		{"Review, everyone sees bugs", bugsview.Review(reviewPublic())},
+		{"Problem, to be forwarded upstream", problemsview.Problem(upstream(bugsview.BugCreate))},
+		{"Problem, being forwarded upstream", problemsview.Problem(upstream(bugsview.BugChecking))},
+		{"Problem, not forwarded upstream", problemsview.Problem(upstream(bugsview.BugRefused))},
+		{"Problem, bug upstream", problemsview.Problem(upstream(bugsview.BugLinked))},
 		{"Review, found, mistakes", bugsview.Review(refusedReview())},
 		{"Search, help", problemsview.Search(problemsview.SearchPage{Shell: shell("Search", visitor)})},
 		{"Search, refined", refinedSearch()},

@@ -264,8 +264,9 @@ func compared() []specimen {
 			Frames:         grouping.CompareFrames(frames(88), frames(88))})},
 		{"Create several bugs", bugsview.ConfirmCreate(bugsview.ConfirmCreatePage{
 			Shell: shell("Create bugs", admin), Tracker: "Launchpad", Back: "/",
-			FileAs:  bugsview.FilingChoice{Tracker: "Launchpad", Account: "ada", Own: true},
-			File:    []crash.Bucket{bucket(0), bucket(1)},
+			FileAs: bugsview.FilingChoice{Tracker: "Launchpad", Account: "ada", Own: true},
+			File: []bugsview.FiledRow{{Bucket: bucket(0), Where: "tidewatch in ubuntu"},
+				{Bucket: bucket(1), Where: "tidewatch in ubuntu"}},
 			Skipped: []bugsview.SkippedRow{{Bucket: bucket(2), Reason: "has bug 2101233"}},
 		})},
 		{"Create several bugs, none possible", bugsview.ConfirmCreate(bugsview.ConfirmCreatePage{

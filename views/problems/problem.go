@@ -40,8 +40,8 @@ type ProblemPage struct {
 	Breakdowns []Breakdown
 	Facets     FacetsView
 	Filter     ReportFilterForm
-	Reports    *ReportList      // nil for visitors
-	Filing     *bugs.FilingPart // its filing; nil: there is none, or the person may not see it
+	Reports    *ReportList       // nil for visitors
+	Filings    []bugs.FilingPart // its filings; empty: there is none, or the person may not see it
 }
 
 // Draw renders a chart once for all pages that show it. The chart of a year is most of the size of

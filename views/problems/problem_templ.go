@@ -219,7 +219,7 @@ func Problem(p ProblemPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = bugs.FilingSection(p.Filing).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = bugs.FilingSection(p.Filings).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
