@@ -98,8 +98,8 @@ func (p *program) bugRequestCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "request PROBLEM",
 		Short: "Prints the request that would file the bug of a problem",
-		Long: `Prints the request that Create would send to the tracker for a problem, or the mail, without sending it. Secrets
-are hidden. What is read from the tracker before that, such as the versions that Bugzilla knows, is read.
+		Long: `Prints the request that Create would send to the tracker for a problem, or the mail, without sending it.
+Secrets are hidden. What is read from the tracker before that, such as the versions that Bugzilla knows, is read.
 
 PROBLEM is the address of the problem's page, its id, or its signature.`,
 		Example: `  mishap bugs request 9f3ac1d2e4b5a60718293a4b5c6d7e8f90a1b2c3

@@ -59,7 +59,8 @@ func TestReviewOfAnotherTracker(t *testing.T) {
 		t.Errorf("got issues %+v, want one in GNOME/mutter", issues)
 	}
 	c.Get("/search?q=mutter%231").WantRedirect(http.StatusSeeOther, "/bug/1099511627777")
-	c.Post(path, handlertest.With(form, "do", "file")).Want(http.StatusConflict).WantText("#review-trouble", "bug mutter#1")
+	c.Post(path, handlertest.With(form, "do", "file")).Want(http.StatusConflict).
+		WantText("#review-trouble", "bug mutter#1")
 }
 
 func TestEveryoneSeesEmbargoed(t *testing.T) {
@@ -115,9 +116,10 @@ func TestForwardUpstream(t *testing.T) {
 	if err != nil || number == 0 || !filing.Upstream {
 		t.Fatalf("got bug %d and filing %+v, %v", number, filing, err)
 	}
-	c.Post(b.ID.Path()+"/unlink", handlertest.With(url.Values{}, "bug", "1099511627777")).WantRedirect(http.StatusSeeOther, b.ID.Path())
+	upstream := url.Values{"bug": {"1099511627777"}}
+	c.Post(b.ID.Path()+"/unlink", upstream).WantRedirect(http.StatusSeeOther, b.ID.Path())
 	c.Get(b.ID.Path()).WantText(".flash-done", "Bug mutter#1 unlinked.").WantText(".bug-upstream", "Forward upstream…")
-	c.Post(b.ID.Path()+"/relink", handlertest.With(url.Values{}, "bug", "1099511627777")).WantRedirect(http.StatusSeeOther, b.ID.Path())
+	c.Post(b.ID.Path()+"/relink", upstream).WantRedirect(http.StatusSeeOther, b.ID.Path())
 	c.Get(b.ID.Path()).WantText(".flash-done", "Bug mutter#1 linked again.").WantNone(".bug-upstream")
 }
 
@@ -139,10 +141,11 @@ func TestReviewedByAPerson(t *testing.T) {
 	path := b.ID.Path() + "/review"
 	c.Get(b.ID.Path()).WantText(`#bugs a.review-link[href="`+path+`"]`, "Review bug in Debian…").WantNone(".create-bug")
 	c.Get("/").WantText(`.bug a.review-link[href="`+path+`"]`, "Review…").WantNone("button.create")
-	c.Get("/problems/create?problems="+b.ID.String()).WantText(".skipped", "is reviewed by a person first, as each bug in "+
-		"Debian")
+	c.Get("/problems/create?problems="+b.ID.String()).WantText(".skipped",
+		"is reviewed by a person first, as each bug in Debian")
 	form := handlertest.ReviewForm(t, c.Get(path).Want(http.StatusOK))
-	shown := c.Post(path, handlertest.With(form, "do", "request")).Want(http.StatusOK).HTML().Find(".review-request").Text()
+	answer := c.Post(path, handlertest.With(form, "do", "request")).Want(http.StatusOK)
+	shown := answer.HTML().Find(".review-request").Text()
 	for _, want := range []string{"Mail to submit@", "Source: " + b.SourcePackage, "From: mishap@example.org"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("the mail lacks %q:\n%s", want, shown)

@@ -214,15 +214,15 @@ func review(search *bugsview.ReviewSearch) bugsview.ReviewPage {
 	}
 }
 
-var launchpadTarget = bugsview.ReviewTarget{Name: "launchpad", Where: "tidewatch in ubuntu", Launchpad: true, Tags: true,
-	Private: "only the security team and subscribers", MaxTitle: 200, MaxDescription: 50_000}
+var launchpadTarget = bugsview.ReviewTarget{Name: "launchpad", Where: "tidewatch in ubuntu", Launchpad: true,
+	Tags: true, Private: "only the security team and subscribers", MaxTitle: 200, MaxDescription: 50_000}
 
 // reviewElsewhere returns a review of a bug that goes upstream, with the request that would be sent.
 func reviewElsewhere() bugsview.ReviewPage {
 	page := review(nil)
 	page.Tracker, page.Bug.Upstream = "GNOME", true
-	page.To = bugsview.ReviewTarget{Name: "GNOME/mutter in GNOME", Where: "GNOME/mutter in GNOME", Tags: true, Private: "only " +
-		"members of the project", MaxTitle: 255, MaxDescription: 200_000,
+	page.To = bugsview.ReviewTarget{Name: "GNOME/mutter in GNOME", Where: "GNOME/mutter in GNOME", Tags: true,
+		Private: "only members of the project", MaxTitle: 255, MaxDescription: 200_000,
 		Search: "https://gitlab.gnome.org/GNOME/mutter/-/issues?search=tide_parse_row"}
 	page.Preview = &bugsview.ReviewPreview{Private: []string{"/home/ada"}}
 	page.Request = "POST https://gitlab.gnome.org/api/v4/projects/GNOME%2Fmutter/issues\nPrivate-Token: [secret]\n\n" +
