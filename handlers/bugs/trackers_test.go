@@ -140,13 +140,13 @@ func TestReviewedByAPerson(t *testing.T) {
 	c := site.As(t, crash.RoleTriager)
 	path := b.ID.Path() + "/review"
 	c.Get(b.ID.Path()).WantText(`#bugs a.review-link[href="`+path+`"]`, "Review bug in Debian…").WantNone(".create-bug")
-	c.Get("/").WantText(`.bug a.review-link[href="`+path+`"]`, "Review…").WantNone("button.create")
+	c.Get("/?period=year").WantText(`.bug a.review-link[href="`+path+`"]`, "Review…").WantNone("button.create")
 	c.Get("/problems/create?problems="+b.ID.String()).WantText(".skipped",
 		"is reviewed by a person first, as each bug in Debian")
 	form := handlertest.ReviewForm(t, c.Get(path).Want(http.StatusOK))
 	answer := c.Post(path, handlertest.With(form, "do", "request")).Want(http.StatusOK)
 	shown := answer.HTML().Find(".review-request").Text()
-	for _, want := range []string{"Mail to submit@", "Source: " + b.SourcePackage, "From: mishap@example.org"} {
+	for _, want := range []string{"Mail to submit@", "Source: " + b.SourcePackage, "From: <mishap@example.org>"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("the mail lacks %q:\n%s", want, shown)
 		}
