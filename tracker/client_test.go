@@ -23,6 +23,8 @@ import (
 	"mishap/crash"
 	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
+	"mishap/db/bugs"
+	"mishap/db/dbtest"
 	"mishap/tracker"
 	"mishap/tracker/kinds"
 	"mishap/tracker/launchpad"
@@ -296,7 +298,7 @@ func TestBugNumber(t *testing.T) {
 	cfg := tracker.Config{
 		Kind: kinds.Launchpad, URL: "https://launchpad.net", APIURL: "https://api.launchpad.net/devel",
 	}
-	sites := tracker.OneSite(cfg, launchpad.New(cfg, nil))
+	sites := tracker.NewSites(bugs.New(dbtest.Open(t, dbtest.URL(t))), tracker.Member{Config: cfg})
 	for text, want := range map[string]int64{
 		"2100001": 2100001, " #2100001 ": 2100001, "LP: #7": 7, "lp:7": 7, "LP #7": 7, "bug 7": 7, "0007": 7,
 		"https://launchpad.net/bugs/7":                                  7,

@@ -83,6 +83,11 @@ func (h *fixture) practise(options ...trackertest.Options) {
 	}
 }
 
+// sites returns the places of the instance's tracker.
+func (u *instance) sites(cfg tracker.Config) *tracker.Sites {
+	return tracker.NewSites(bugs.New(u.store), tracker.Member{Config: cfg, Creds: u.creds})
+}
+
 // instance starts an instance with changes to the configuration. It ends with the test. The first
 // one uses the store that reads results.
 func (h *fixture) instance(change ...func(*tracker.Config)) *instance {
@@ -97,7 +102,7 @@ func (h *fixture) instance(change ...func(*tracker.Config)) *instance {
 	}
 	u.creds = tracker.NewCredentials(cfg, bugs.New(u.store))
 	u.lp = launchpad.New(cfg, u.creds)
-	u.filer = tracker.NewFiler(cfg, bugs.New(u.store), tracker.OneSite(cfg, u.lp))
+	u.filer = tracker.NewFiler(cfg, bugs.New(u.store), u.sites(cfg))
 	h.t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 		defer cancel()

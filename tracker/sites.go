@@ -57,14 +57,6 @@ func (s *Site) explained(err error) error {
 	return Explained(err)
 }
 
-// Label returns what people call the place: the project, or the name of the tracker.
-func (s *Site) Label() string {
-	if s.Project != "" {
-		return s.Project
-	}
-	return s.Title
-}
-
 // PlaceStore numbers the places of bugs, as package db/bugs describes.
 type PlaceStore interface {
 	BugPlaces(ctx context.Context) (map[int]crash.BugPlace, error)
@@ -93,13 +85,6 @@ func NewSites(store PlaceStore, members ...Member) *Sites {
 	for i := range s.members {
 		s.members[i].Linked = linked
 	}
-	return s
-}
-
-// OneSite returns the only place of a tracker that numbers all its bugs, which has the number 0.
-func OneSite(cfg Config, t Tracker) *Sites {
-	s := NewSites(nil, Member{Config: cfg, Creds: t.Credentials()})
-	s.known[0] = newSite(s.members[0], "", 0, t)
 	return s
 }
 
@@ -212,10 +197,8 @@ func (s *Sites) Of(ctx context.Context, number int64) (*Site, error) {
 	if site := s.at(place); site != nil {
 		return site, nil
 	}
-	if s.store != nil {
-		if err := s.load(ctx); err != nil {
-			return nil, err
-		}
+	if err := s.load(ctx); err != nil {
+		return nil, err
 	}
 	if site := s.at(place); site != nil {
 		return site, nil
@@ -231,10 +214,8 @@ func (s *Sites) at(place int) *Site {
 
 // All returns the sites of all places that have a number and whose tracker is in the configuration, by their numbers.
 func (s *Sites) All(ctx context.Context) ([]*Site, error) {
-	if s.store != nil {
-		if err := s.load(ctx); err != nil {
-			return nil, err
-		}
+	if err := s.load(ctx); err != nil {
+		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

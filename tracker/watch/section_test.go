@@ -570,6 +570,11 @@ func (f *fixture) another() *instance {
 	return g.instance()
 }
 
+// sites returns the places of the instance's tracker.
+func (i *instance) sites(cfg tracker.Config) *tracker.Sites {
+	return tracker.NewSites(bugs.New(i.store), tracker.Member{Config: cfg, Creds: i.lp.Credentials()})
+}
+
 // instance starts an instance with changes to the configuration, on the store that reads results. It
 // ends with the test.
 func (f *fixture) instance(change ...func(*tracker.Config)) *instance {
@@ -580,7 +585,7 @@ func (f *fixture) instance(change ...func(*tracker.Config)) *instance {
 	}
 	i := &instance{store: f.db}
 	i.lp = launchpad.New(cfg, tracker.NewCredentials(cfg, bugs.New(i.store)))
-	i.filer = tracker.NewFiler(cfg, bugs.New(i.store), tracker.OneSite(cfg, i.lp))
+	i.filer = tracker.NewFiler(cfg, bugs.New(i.store), i.sites(cfg))
 	f.t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 		defer cancel()
