@@ -70,7 +70,7 @@ func TestRoutes(t *testing.T) {
 		{Package: "tidewatch", Tracker: "gone", Target: "a"}, {Package: "*", Tracker: "bugzilla"},
 	}, "ines"))
 	page = c.Get(layout.PathRoutes + "?source=tidewatch").Want(http.StatusOK)
-	page.WantText(".flash-error", "1 route leads to gone, which is not in the configuration.").
+	page.WantText(".flash-error", "1 route leads to gone, which is not in the configuration: bugs are refused.").
 		WantText("table", "gone not configured").
 		WantText("section[aria-labelledby=try] .error", "The route “tidewatch → gone” leads to a tracker that is not")
 	b := site.Save(t, crashtest.Native())
