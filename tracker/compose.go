@@ -1255,15 +1255,24 @@ func withMarker(description, marker string, limit int) string {
 	return WithMarker(crash.Shorten(description, limit-utf8.RuneCountInString(marker)-3), marker)
 }
 
-// ByTemplate returns the bug of a bucket by another template, as a preview, and where it would go. It returns
-// Unprocessable if CheckTemplate finds a problem.
-func (c *composer) ByTemplate(ctx context.Context, b crash.Bucket, template string) (crash.Draft, string, error) {
+// ByTemplate returns the bug of a bucket by another template, as a preview, and where it would go. With the name of a
+// tracker, it is a bug for that one, wherever the routes lead. It returns Unprocessable if CheckTemplate finds a
+// problem.
+func (c *composer) ByTemplate(
+	ctx context.Context, b crash.Bucket, template, name string,
+) (crash.Draft, string, error) {
 	if problems := CheckTemplate(template); len(problems) > 0 {
 		return crash.Draft{}, "", crash.Errorf(crash.Unprocessable, "bad_template", "%s", problems[0])
 	}
-	to, err := c.Destination(ctx, b, false)
-	if err != nil {
-		return crash.Draft{}, "", err
+	to, where := Destination{}, ""
+	if m, ok := c.sites.Member(name); ok {
+		to.Site, where = &Site{Member: m}, m.Title
+	} else {
+		var err error
+		if to, err = c.Destination(ctx, b, false); err != nil {
+			return crash.Draft{}, "", err
+		}
+		where = to.Where()
 	}
 	w, err := c.writer(ctx, b, to.Site)
 	if err != nil {
@@ -1275,7 +1284,7 @@ func (c *composer) ByTemplate(ctx context.Context, b crash.Bucket, template stri
 		Information: crash.InformationPublic,
 	}
 	d.Title, d.Description = w.bug()
-	return d, to.Where(), nil
+	return d, where, nil
 }
 
 const maxFindings = 20

@@ -21,7 +21,7 @@ func TestRoutes(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{Trackers: []string{"bugzilla"}, Upstreams: []string{"gitlab"}})
 	c := site.As(t, crash.RoleAdmin)
-	c.Get(handlertest.TrackerPath).Want(http.StatusOK).WantText("main", "Where bugs go")
+	c.Get(handlertest.TrackerPath).Want(http.StatusOK).WantText("main", "Routes say which bugs go")
 	page := c.Get(layout.PathRoutes).Want(http.StatusOK)
 	page.WantText("main", "There are no routes: all bugs go to the practice tracker.").
 		WantText(".admin-nav [aria-current]", "Bug tracker").WantText("#routes-form .facts", "Product/Component").

@@ -107,7 +107,7 @@ func (s *Pages) addTrackers(ctx context.Context, p *view.TrackerPage) error {
 		p.Trackers = append(p.Trackers, row)
 	}
 	slices.SortStableFunc(p.Trackers, func(a, b view.TrackerRow) int {
-		return cmp.Compare(min(len(b.Trouble()), 1), min(len(a.Trouble()), 1))
+		return cmp.Compare(min(len(b.Trouble().Problem), 1), min(len(a.Trouble().Problem), 1))
 	})
 	return nil
 }
@@ -272,20 +272,23 @@ func (s *Pages) ChangeTemplate(w http.ResponseWriter, r *http.Request) error {
 func (s *Pages) redirectToTemplate(
 	w http.ResponseWriter, r *http.Request, page view.TemplatesPage, message string,
 ) error {
-	query := url.Values{"package": {page.Editing.Package}, "type": {page.Editing.ProblemType}}
-	path := layout.PathTemplates + "?" + query.Encode()
-	return s.web.Done(w, r, path, message)
+	return s.web.Done(w, r, view.TemplateURL(page.Editing), message)
 }
 
 // templatesPage returns the page with the saved templates and the one for the package and type of a
 // form.
 func (s *Pages) templatesPage(r *http.Request, form url.Values) (view.TemplatesPage, error) {
 	page := view.TemplatesPage{Editing: crash.BugTemplate{
+		Tracker: form.Get("tracker"),
 		Package: strings.TrimSpace(form.Get("package")), ProblemType: strings.TrimSpace(form.Get("type")),
 	}}
-	for _, name := range []string{page.Editing.Package, page.Editing.ProblemType} {
+	for _, m := range s.Filer.Sites().Members() {
+		page.Trackers = append(page.Trackers, view.TemplateTracker{Name: m.Name, Title: m.Title, Kind: m.Kind.Name,
+			KindTitle: m.Kind.Title})
+	}
+	for _, name := range []string{page.Editing.Tracker, page.Editing.Package, page.Editing.ProblemType} {
 		if !utf8.ValidString(name) || strings.ContainsRune(name, 0) || utf8.RuneCountInString(name) > web.MaxQueryText {
-			return page, crash.Errorf(crash.Invalid, "bad_template", "%s", "The name of the package or of the problem type "+
+			return page, crash.Errorf(crash.Invalid, "bad_template", "%s", "The name of the tracker, package or type "+
 				"contains invalid characters or is too long.")
 		}
 	}
@@ -299,7 +302,8 @@ func (s *Pages) templatesPage(r *http.Request, form url.Values) (view.TemplatesP
 	switch {
 	case found.Body == "":
 		page.Editing.Body, page.From = tracker.DefaultTemplate, "the built-in template"
-	case found.Package == page.Editing.Package && found.ProblemType == page.Editing.ProblemType:
+	case found.Tracker == page.Editing.Tracker && found.Package == page.Editing.Package &&
+		found.ProblemType == page.Editing.ProblemType:
 		page.Editing, page.Own = found, true
 	default:
 		page.Editing.Body = found.Body
@@ -322,7 +326,7 @@ func (s *Pages) previewTemplate(r *http.Request, page *view.TemplatesPage) error
 	if err != nil {
 		return err
 	}
-	draft, where, err := s.Filer.ByTemplate(r.Context(), b, page.Editing.Body)
+	draft, where, err := s.Filer.ByTemplate(r.Context(), b, page.Editing.Body, page.Editing.Tracker)
 	if err != nil {
 		return err
 	}

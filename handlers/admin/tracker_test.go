@@ -486,9 +486,10 @@ func TestSeveralTrackers(t *testing.T) {
 		Upstreams: []string{"gitlab"}})
 	c := site.As(t, crash.RoleAdmin)
 	list := "section[aria-labelledby=trackers]"
-	c.Get(handlertest.TrackerPath).Want(http.StatusOK).WantText(list, "GitLab GitLab , upstream sandbox/trial").
+	c.Get(handlertest.TrackerPath).Want(http.StatusOK).WantText(list, "GitLab GitLab, upstream sandbox/trial").
 		WantText(list, "a person reviews each bug 10 a day").WantText(list, "MISHAP_TRACKER_GITLAB_TOKEN").
-		WantText(list, "without a route").WantNone(".flash-error").WantText("#connection", "Connection")
+		WantText(list, "without a route").WantText(".attention", "Nothing needs attention").
+		WantText("#connection", "Connection")
 	test := func(name string) *handlertest.Answer {
 		return c.Post(handlertest.TrackerPath+"/test", url.Values{"tracker": {name}})
 	}
@@ -502,7 +503,7 @@ func TestSeveralTrackers(t *testing.T) {
 	site.Practice["gitlab"].Fail("me", issuetest.Expired)
 	test("gitlab").Want(http.StatusServiceUnavailable).WantText("#problem-gitlab", "GitLab").
 		WantText(list+" tbody tr:first-child", "No longer accepted").
-		WantText(".flash-error", "GitLab no longer accepts mishap’s access token. Set token in its [[tracker]] table, or "+
+		WantText(".attention", "GitLab no longer accepts mishap’s access token. Set token in its [[tracker]] table, or "+
 			"MISHAP_TRACKER_GITLAB_TOKEN, and restart.")
 	test("gone").Want(http.StatusNotFound)
 	site.As(t, crash.RoleTriager).Post(handlertest.TrackerPath+"/test", url.Values{"tracker": {"gitlab"}}).
@@ -543,4 +544,26 @@ func TestWithoutLaunchpad(t *testing.T) {
 	site.Practice["gitlab"].Fail("me", issuetest.Expired)
 	c.Post(handlertest.TrackerPath+"/test", url.Values{"tracker": {"gitlab"}}).Want(http.StatusServiceUnavailable)
 	c.Get("/").WantText(".banner", "GitLab no longer accepts mishap’s access token").WantText(".banner a", "More")
+}
+
+// TestTemplatesOfTrackers saves a template for one of two trackers, and previews it.
+func TestTemplatesOfTrackers(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{Upstreams: []string{"gitlab"}})
+	site.Save(t, crashtest.Native())
+	c := site.As(t, crash.RoleAdmin)
+	address := handlertest.TemplatesPath + "?package=tidewatch&tracker=gitlab&type="
+	c.Get(address).Want(http.StatusOK).WantText("#template-title", "tidewatch, all types, gitlab").
+		WantText("#template", "For GitLab, mishap puts the text into a code block").
+		WantText("#template", "bugs use the built-in template").WantText("#template-tracker option[selected]", "GitLab")
+	form := url.Values{"package": {"tidewatch"}, "type": {""}, "tracker": {"gitlab"},
+		"body": {"For GNOME: {problem_url}"}}
+	c.Post(handlertest.TemplatesPath, handlertest.With(form, "do", "preview")).Want(http.StatusOK).
+		WantText(".tracker-text", "For GNOME: http").WantText("#template", "GitLab")
+	c.Post(handlertest.TemplatesPath, handlertest.With(form, "do", "save")).WantRedirect(http.StatusSeeOther, address)
+	c.Get(handlertest.TrackerPath).WantText(".templates", "tidewatch, all types, gitlab")
+	c.Get(handlertest.TemplatesPath+"?package=tidewatch").WantText("#template", "bugs use the built-in template")
+	c.Get(address).WantText("#template-body", "For GNOME")
+	c.Post(handlertest.TemplatesPath, handlertest.With(form, "do", "default")).WantRedirect(http.StatusSeeOther, address)
+	c.Post(handlertest.TemplatesPath, handlertest.With(form, "tracker", "\x00")).Want(http.StatusBadRequest)
 }

@@ -212,6 +212,7 @@ type TemplatesPage struct {
 	Editing  crash.BugTemplate // selected package and type, and the text as saved or as typed
 	Own      bool              // a text is saved for exactly this package and type
 	From     string            // source of the text if there is none: "the built-in template"
+	Trackers []TemplateTracker
 	Names    []TemplateName
 	Problems []string
 	Bucket   string // problem for the preview, as typed
@@ -223,15 +224,47 @@ type TemplatesPage struct {
 // TemplateName is a value that templates can use.
 type TemplateName struct{ Name, Means string }
 
-func templateURL(pkg, problemType string) string {
-	return layout.PathTemplates + "?" + url.Values{"package": {pkg}, "type": {problemType}}.Encode()
+// TemplateURL returns the address of the form for a template.
+func TemplateURL(t crash.BugTemplate) string {
+	query := url.Values{"package": {t.Package}, "type": {t.ProblemType}}
+	if t.Tracker != "" {
+		query.Set("tracker", t.Tracker)
+	}
+	return layout.PathTemplates + "?" + query.Encode()
 }
 
 func templateFor(t crash.BugTemplate) string {
+	text := cmp.Or(t.Package, "all packages") + ", " + cmp.Or(t.ProblemType, "all types")
 	if t.Package == "" && t.ProblemType == "" {
-		return "all packages and problem types"
+		text = "all packages and problem types"
 	}
-	return cmp.Or(t.Package, "all packages") + ", " + cmp.Or(t.ProblemType, "all types")
+	if t.Tracker != "" {
+		text += ", " + t.Tracker
+	}
+	return text
+}
+
+// TemplateTracker is a tracker for which there can be templates.
+type TemplateTracker struct{ Name, Title, Kind, KindTitle string }
+
+// markup says how the kinds of trackers that get the text show it, one sentence each.
+func (p TemplatesPage) markup() (sentences []string) {
+	for _, t := range p.Trackers {
+		if p.Editing.Tracker != "" && p.Editing.Tracker != t.Name {
+			continue
+		}
+		sentence := t.KindTitle + " shows the text as it is."
+		switch t.Kind {
+		case "forgejo", "github", "gitlab":
+			sentence = "For " + t.KindTitle + ", mishap puts the text into a code block, so that it is shown as it is."
+		case "debian":
+			sentence = "For Debian, mishap adds the pseudo-header (Package, Version) above the text itself."
+		}
+		if !slices.Contains(sentences, sentence) {
+			sentences = append(sentences, sentence)
+		}
+	}
+	return sentences
 }
 
 // For describes the scope of the text.
