@@ -32,7 +32,7 @@ var everyRound = watch.BugOptions{Pause: -1, Changes: time.Nanosecond, Again: ti
 
 // reader returns a BugReader of an instance.
 func (f *fixture) reader(i *instance, o watch.BugOptions) *watch.BugReader {
-	return watch.NewBugReader(f.cfg, bugs.New(i.store), i.sites(f.cfg), o)
+	return watch.NewBugReader(f.cfg, bugs.New(i.store), i.sites, o)
 }
 
 // round runs one round and fails the test if it returns an error.

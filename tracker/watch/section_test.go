@@ -546,6 +546,7 @@ type fixture struct {
 type instance struct {
 	store *db.Store
 	lp    *launchpad.Client
+	sites *tracker.Sites
 	filer *tracker.Filer
 }
 
@@ -570,11 +571,6 @@ func (f *fixture) another() *instance {
 	return g.instance()
 }
 
-// sites returns the places of the instance's tracker.
-func (i *instance) sites(cfg tracker.Config) *tracker.Sites {
-	return tracker.NewSites(bugs.New(i.store), tracker.Member{Config: cfg, Creds: i.lp.Credentials()})
-}
-
 // instance starts an instance with changes to the configuration, on the store that reads results. It
 // ends with the test.
 func (f *fixture) instance(change ...func(*tracker.Config)) *instance {
@@ -585,7 +581,8 @@ func (f *fixture) instance(change ...func(*tracker.Config)) *instance {
 	}
 	i := &instance{store: f.db}
 	i.lp = launchpad.New(cfg, tracker.NewCredentials(cfg, bugs.New(i.store)))
-	i.filer = tracker.NewFiler(cfg, bugs.New(i.store), i.sites(cfg))
+	i.sites = tracker.NewSites(bugs.New(i.store), tracker.Member{Config: cfg, Creds: i.lp.Credentials()})
+	i.filer = tracker.NewFiler(cfg, bugs.New(i.store), i.sites)
 	f.t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 		defer cancel()
