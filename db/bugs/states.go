@@ -446,14 +446,14 @@ func (s *Store) auditUpdate(ctx context.Context, tx pgx.Tx, number int64, action
 }
 
 // openBugs joins the bugs that comments and sections are for: open bugs that the tracker shows to
-// everyone, that duplicate no other, and that are not upstream's. h is a problem of the bug.
+// everyone, and that duplicate no other. h is a problem of the bug.
 const openBugs = publicBugs + ` and not st.closed`
 
 // publicBugs is the same, with closed bugs.
 const publicBugs = `
 	bucket_bugs as l
 		join bug_states as st on st.number = l.bug_number and st.read is not null
-			and not st.hidden and not st.private and st.duplicate_of is null and not upstream_bug(st.number)
+			and not st.hidden and not st.private and st.duplicate_of is null
 		join buckets as lb on lb.id = l.bucket_id join buckets as h on h.id = lb.head`
 
 const (
@@ -461,6 +461,7 @@ const (
 		select q.number, q.source_package, seen.releases, c.at
 		from (
 				select distinct on (st.number) st.number, h.source_package from ` + openBugs + `
+				where not upstream_bug(st.number)
 				order by st.number, h.reports desc, h.id
 			) as q
 			cross join lateral (
