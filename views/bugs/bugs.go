@@ -246,6 +246,14 @@ func (p BugPart) createLabel() string {
 	return label
 }
 
+// forwardLabel is the text of the link to the review of a bug for the upstream project.
+func (p BugPart) forwardLabel() string {
+	if p.State == BugCreate {
+		return "Forward upstream…"
+	}
+	return "Review…"
+}
+
 // createTitle says what the button does.
 func (p BugPart) createTitle() string {
 	if p.Where == "" {

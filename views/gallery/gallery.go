@@ -243,6 +243,7 @@ func reviewPublic() bugsview.ReviewPage {
 func upstream(state bugsview.BugState) problemsview.ProblemPage {
 	page := trackerAway()
 	page.Status.Bugs.Cell.Bug, page.Status.Bugs.Cell.State = page.Status.Bugs.Bugs[0], bugsview.BugLinked
+	page.Status.Bugs.Cell.Review, page.Status.Bugs.Tracker = false, "Launchpad"
 	if state == bugsview.BugLinked {
 		page.Status.Bugs.Bugs = append(page.Status.Bugs.Bugs, crash.Bug{
 			Number: crash.NumberAt(1, 12), Place: crash.BugPlace{Tracker: "gnome", Project: "GNOME/mutter", Upstream: true},
