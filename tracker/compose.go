@@ -256,7 +256,7 @@ func (c *composer) downstream(ctx context.Context, id crash.BucketID) (string, e
 	if err != nil || b.Bug.Number == 0 || b.Bug.State.Read.IsZero() || b.Bug.State.Private || b.Bug.State.Hidden {
 		return "", err
 	}
-	return "The distribution's bug: " + b.Bug.URL + "\n", nil
+	return "Downstream bug: " + b.Bug.URL + "\n", nil
 }
 
 // Marker returns the permanent address of a problem. Every bug holds it, so that a search finds the

@@ -162,18 +162,17 @@ func (s *Pages) tryRoute(
 	b := crash.Bucket{SourcePackage: try.Source, ProblemType: try.ProblemType, LastSeenRelease: try.Release,
 		LastSeenVersion: exampleVersion}
 	choice, err := s.Filer.Choose(r.Context(), b, upstream)
-	e, refused := errors.AsType[*crash.Error](err)
-	if err != nil && (!refused || crash.KindOf(err) != crash.Unprocessable && e.Code != "no_tracker") {
-		return view.RouteAnswer{}, err
-	}
 	answer := view.RouteAnswer{Route: choice.Route}
 	if i := slices.Index(routes, choice.Route); i >= 0 {
 		answer.Line = lineOf(i)
 	}
-	if err != nil {
-		answer.Problem = e.Message
-		answer.None = e.Code == "no_upstream"
+	e, refused := errors.AsType[*crash.Error](err)
+	if refused && (e.Kind == crash.Unprocessable || e.Code == "no_tracker") {
+		answer.Problem, answer.None = e.Message, e.Code == "no_upstream"
 		return answer, nil
+	}
+	if err != nil {
+		return view.RouteAnswer{}, err
 	}
 	answer.Where, answer.Review = choice.Where(), choice.Review
 	if strings.Contains(cmp.Or(choice.Route.Target, choice.Member.Target), "{version}") {

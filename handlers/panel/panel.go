@@ -91,6 +91,14 @@ func (s *Panel) bugsViewOf(r *http.Request, b crash.Bucket, bugs []crash.Bug) bu
 	}
 }
 
+// Trackers returns what lists call the trackers: the title of the only one, or "the trackers".
+func (s *Panel) Trackers() string {
+	if len(s.Filer.Sites().Members()) > 1 {
+		return "the trackers"
+	}
+	return s.web.Config.TrackerName
+}
+
 // TrackerOf returns what pages call the tracker of bugs: its title, or "the trackers" if they are in several.
 func (s *Panel) TrackerOf(bugs ...crash.Bug) string {
 	title := ""

@@ -68,7 +68,7 @@ func (s *Lists) problemList(r *http.Request, choice view.ListChoice, q index.Que
 	cursor *index.Cursor,
 ) (view.ListPage, error) {
 	page := view.ListPage{Choice: choice, Search: q, Size: web.ListSize, IngestURL: s.web.Config.IngestURL,
-		Tracker: s.web.Config.TrackerName}
+		Tracker: s.panel.Trackers()}
 	b, filter, notice, err := s.choices.listFilter(r.Context(), choice)
 	if err != nil {
 		return page, err

@@ -55,7 +55,7 @@ func (s *Lists) myPage(w http.ResponseWriter, r *http.Request, status int, form 
 	if page.Visit, err = s.People.Visit(ctx, user.ID); err != nil {
 		return err
 	}
-	page.List = view.ListPage{Choice: choice, Tracker: s.web.Config.TrackerName}
+	page.List = view.ListPage{Choice: choice, Tracker: s.panel.Trackers()}
 	if err := s.fillMy(r, &page, follows); err != nil {
 		return err
 	}

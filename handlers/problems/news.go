@@ -180,7 +180,7 @@ func (s *Lists) ShowNews(w http.ResponseWriter, r *http.Request) error {
 	}
 	page.Shell = s.web.Shell(r, view.NewsTitle)
 	page.List = view.ListPage{Shell: page.Shell, Choice: view.ListChoice{Period: crash.PeriodYear}, Rows: rows,
-		Tracker: s.web.Config.TrackerName, From: page.URL()}
+		Tracker: s.panel.Trackers(), From: page.URL()}
 	for _, reason := range newsReasons {
 		group := view.NewsGroup{Reason: reason, Count: counts[reason]}
 		for i := range rows {

@@ -26,7 +26,7 @@ const maxAssignments = 20
 // peopleView returns who takes care of a problem, and its tags, for a person who is signed in.
 func (s *Pages) peopleView(r *http.Request, b crash.Bucket) (v view.PeopleView, err error) {
 	v = view.PeopleView{Bucket: b.ID, Source: b.SourcePackage, Person: web.CurrentUser(r),
-		Tracker:   s.web.Config.TrackerName,
+		Tracker:   s.panel.TrackerOf(b.Bug),
 		CSRFToken: nosurf.Token(r), Now: s.web.Now()}
 	work, err := s.workOn(r, b.ID)
 	if err != nil {
@@ -248,7 +248,12 @@ func (s *Pages) assignPage(w http.ResponseWriter, r *http.Request, p view.Assign
 	if err != nil {
 		return err
 	}
-	p.Tracker, p.Back = s.web.Config.TrackerName, panel.BackTo(r, buckets)
+	p.Back = panel.BackTo(r, buckets)
+	var bugs []crash.Bug
+	for _, b := range buckets {
+		bugs = append(bugs, b.Bug)
+	}
+	p.Tracker = s.panel.TrackerOf(bugs...)
 	for _, b := range buckets {
 		row := view.AssignRow{Bucket: b, Assigned: people[b.ID].Assigned}
 		if name := b.Bug.AssigneeOf(b.SourcePackage); name != "" {

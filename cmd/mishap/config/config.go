@@ -469,19 +469,18 @@ func (c *Config) CorePatterns() debuginfo.Patterns {
 }
 
 // TrackerName returns the name that pages use for the tracker: the configured one, "Launchpad" for
-// hosts of launchpad.net, else the host. Without Launchpad, it is that of the first tracker that is not
-// upstream.
+// hosts of launchpad.net, else the host. Without Launchpad, it is the name of the first tracker that is
+// not upstream.
 func (c *Config) TrackerName() string {
 	if c.TrackerNameSet != "" {
 		return c.TrackerNameSet
 	}
-	address := c.TrackerURL
 	if i := slices.IndexFunc(c.Trackers, func(t Tracker) bool { return !t.Upstream }); !c.HasLaunchpad() && i >= 0 {
-		address = c.Trackers[i].URL
+		return c.Trackers[i].Name
 	}
-	u, err := url.Parse(address)
+	u, err := url.Parse(c.TrackerURL)
 	if err != nil {
-		return address
+		return c.TrackerURL
 	}
 	if host := u.Hostname(); host == "launchpad.net" || strings.HasSuffix(host, ".launchpad.net") {
 		return "Launchpad"

@@ -218,7 +218,7 @@ settle_seconds = 8
 	if diff := cmp.Diff(want, c.Trackers); diff != "" {
 		t.Errorf("trackers (-want +got):\n%s", diff)
 	}
-	if c.HasLaunchpad() || c.TrackerName() != "bugs.kde.org" {
+	if c.HasLaunchpad() || c.TrackerName() != "kde-bugs" {
 		t.Errorf("got Launchpad: %t, and the name %q", c.HasLaunchpad(), c.TrackerName())
 	}
 	if got := StrayVariables(environ); got != nil {
