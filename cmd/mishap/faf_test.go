@@ -37,8 +37,8 @@ func TestImportFAF(t *testing.T) {
 	checktest.NoError(t, os.WriteFile(filepath.Join(oopses, "00", "00", "4"),
 		[]byte(crashtest.ModernOops().Fields()["OopsText"]), 0o600))
 
-	const unusable = `line 1: FAF's report 1: bug 18123 is in the tracker "centos-mantisbt", which mishap ` +
-		`does not have … line 1: FAF's report 1: bug 2244557 is in the tracker "fedora-bugzilla", which … ` +
+	const unusable = `line 1: FAF's report 1: bug 18123 is in the tracker "centos-mantisbt", which is not ` +
+		`in the configuration … line 1: FAF's report 1: bug 2244557 is in the tracker "fedora-bugzilla", which … ` +
 		`FAF's report 5: FAF does not know the program of a Java exception … ` +
 		`FAF's report 6: mishap has no signatures for problems of the type "ruby" … ` +
 		`FAF's report 7: some of its functions have no readable names: FAF has not retraced it … ` +
