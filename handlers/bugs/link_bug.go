@@ -13,6 +13,7 @@ import (
 	"mishap/crash"
 	"mishap/handlers/panel"
 	"mishap/handlers/web"
+	"mishap/tracker"
 	view "mishap/views/bugs"
 	"mishap/views/layout"
 )
@@ -42,8 +43,54 @@ func (s *Pages) ShowLinkBug(w http.ResponseWriter, r *http.Request) error {
 		}
 		p.Rows = append(p.Rows, row)
 	}
+	if p.Number == 0 && p.Problems == "" {
+		if p.Possible, err = s.possibleBugs(r, buckets[0]); err != nil {
+			return err
+		}
+	}
 	p.Shell = s.web.Shell(r, p.Title())
 	return s.web.Page(w, r, status, view.LinkBug(p))
+}
+
+// possibleBugs returns the bugs that may be those of the filings of a problem whose outcome is unknown.
+func (s *Pages) possibleBugs(r *http.Request, b crash.Bucket) (all []view.PossibleBugs, err error) {
+	upstream, err := s.panel.Upstream(r.Context(), b)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range []crash.Filing{b.Filing, upstream.Filing} {
+		if f.State != crash.FilingUncertain && f.Problem != "unknown_outcome" && f.Problem != "private_unknown" {
+			continue
+		}
+		if f, err = s.Bugs.Filing(r.Context(), f.ID); err != nil {
+			return nil, err
+		}
+		some := view.PossibleBugs{Tracker: f.Tracker}
+		strays, err := s.straysOf(r, f, &some)
+		if err != nil {
+			a := web.AnswerTo(r, err)
+			s.web.LogError(r, err, a)
+			some.Problem = a.Message
+		}
+		for _, stray := range strays {
+			some.Bugs = append(some.Bugs, crash.Bug{Number: stray.Number, Title: stray.Title, URL: stray.URL,
+				Place: s.Filer.Sites().PlaceOf(r.Context(), stray.Number)})
+		}
+		all = append(all, some)
+	}
+	return all, nil
+}
+
+// straysOf asks the tracker of a filing for bugs that belong to no problem, for at most Config.SearchTime.
+func (s *Pages) straysOf(r *http.Request, f crash.Filing, some *view.PossibleBugs) ([]tracker.Stray, error) {
+	site, err := s.Filer.Sites().At(r.Context(), f.Tracker, f.Project)
+	if err != nil {
+		return nil, err
+	}
+	some.Tracker = site.Title
+	ctx, cancel := context.WithTimeout(r.Context(), s.web.Config.SearchTime)
+	defer cancel()
+	return site.StrayBugs(ctx, f.Created.Add(-tracker.SearchMargin), s.Bugs.KnownBugs)
 }
 
 // lookUpBug reads the bug that the query names, if it names one, from the tracker, to link it to problems.

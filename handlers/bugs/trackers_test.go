@@ -11,6 +11,7 @@ import (
 	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/handlers/handlertest"
+	"mishap/tracker"
 )
 
 // route sends the bugs of the practice reports to a tracker.
@@ -182,4 +183,33 @@ func TestRequestHidesSecrets(t *testing.T) {
 		len(site.Tracker.Bugs()) > 0 {
 		t.Error("showing requests filed a bug")
 	}
+}
+
+// TestPossibleBugs asks whether one of the bugs of mishap's account is that whose outcome is unknown.
+func TestPossibleBugs(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{Trackers: []string{"debian"}})
+	route(t, site, crash.Route{Package: "*", Tracker: "debian", Target: "{source}"})
+	b := site.Save(t, crashtest.Native())
+	c := site.As(t, crash.RoleTriager)
+	link := b.ID.Path() + "/link"
+	c.Get(link).Want(http.StatusOK).WantNone(".link-bug section")
+	practice := site.Practice["debian"]
+	practice.HoldMail()
+	review := b.ID.Path() + "/review"
+	c.Post(review, handlertest.With(handlertest.ReviewForm(t, c.Get(review)), "do", "file")).
+		WantRedirect(http.StatusSeeOther, b.ID.Path())
+	c.Get(link).WantText(".link-bug section", "No: every bug")
+	other, err := site.Filer.Sites().At(t.Context(), "debian", "")
+	checktest.NoError(t, err)
+	practice.DeliverMail()
+	_, _ = other.Tracker.Create(t.Context(), crash.Intent{ // by mail
+		Target: "tidewatch", Title: "Another", Description: "x", Marker: "https://elsewhere.example/",
+	}, tracker.MaxSending)
+	page := c.Get(link).WantText(".link-bug section li", "debian#")
+	if found := page.HTML().Find(".link-bug section li").Length(); found == 0 {
+		t.Error("got no bug to choose from")
+	}
+	c.Get(page.Attr(".link-bug section li a", "href")).Want(http.StatusOK).
+		WantText(".found-bug button", "Link bug debian#")
 }

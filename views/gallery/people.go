@@ -349,9 +349,15 @@ func embargoes() []specimen {
 			Found: crash.BugReading{Title: "tidewatch crashed"}, Publishes: true}}
 	other := public
 	other.Publishes, other.For, other.Crashed = false, []string{"gannet"}, []string{"tidewatch"}
+	unsure := bugsview.LinkPage{Shell: public.Shell, Rows: public.Rows, Possible: []bugsview.PossibleBugs{
+		{Tracker: "Debian", Bugs: []crash.Bug{{Number: crash.NumberAt(2, 1012345), Title: "tidewatch: crashes at startup",
+			Place: crash.BugPlace{Tracker: "debian"}}}},
+		{Tracker: "GNOME"},
+	}}
 	merged := merge("")
 	merged.Embargoes = true
 	return []specimen{
+		{"Look for a bug whose outcome is unknown", bugsview.LinkBug(unsure)},
 		{"Link a public bug to an embargoed problem", bugsview.LinkBug(public)},
 		{"Link a bug of another package", bugsview.LinkBug(other)},
 		{"Merge with an embargoed problem", problemsview.Merge(merged)},
