@@ -83,8 +83,8 @@ func (c *Caller) Get(ctx context.Context, operation, address string, v any) erro
 }
 
 // Post sends a body as JSON, once, and no byte of it after sendBy. It reads the JSON of an answer with a status,
-// which confirms the change; 0 stands for any success. Any other success gives an unknown outcome, as an answer cut
-// short does.
+// which confirms the change; 0 stands for any success. Any other success gives an unknown outcome, as an answer does
+// that is cut short or empty. Answers without a body are for Change and Confirm.
 func (c *Caller) Post(
 	ctx context.Context, operation, address string, body, v any, status int, sendBy time.Duration,
 ) error {

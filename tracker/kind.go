@@ -19,7 +19,7 @@ type Kind struct {
 	New func(cfg Config, creds *Credentials) Tracker
 
 	Form    string         // form of targets, for people: "group/project"
-	Targets *regexp.Regexp // what all targets match
+	Targets *regexp.Regexp // what all targets match, and "sandbox/trial", which tests use
 	// PerProject says that each target is a project whose bugs have their own numbers. Otherwise the tracker numbers all
 	// its bugs.
 	PerProject bool
@@ -28,6 +28,7 @@ type Kind struct {
 	Address *regexp.Regexp
 
 	MaxTitle, MaxDescription int            // characters
+	Markup                   string         // how the tracker shows descriptions, as a sentence; empty: as they are
 	Tags                     *regexp.Regexp // valid tags; nil: bugs have none
 	Private                  string         // what people read about bugs that not everyone sees; empty: there are none
 

@@ -35,7 +35,7 @@ func Pages[T any](ctx context.Context, c *Caller, operation, address string) ([]
 // ListedBug is a bug in a list that includes descriptions.
 type ListedBug struct {
 	Number      int64
-	Author      string
+	Author      string // the name of an account, as Me returns it
 	Description string
 }
 

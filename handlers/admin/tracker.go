@@ -283,8 +283,8 @@ func (s *Pages) templatesPage(r *http.Request, form url.Values) (view.TemplatesP
 		Package: strings.TrimSpace(form.Get("package")), ProblemType: strings.TrimSpace(form.Get("type")),
 	}}
 	for _, m := range s.Filer.Sites().Members() {
-		page.Trackers = append(page.Trackers, view.TemplateTracker{Name: m.Name, Title: m.Title, Kind: m.Kind.Name,
-			KindTitle: m.Kind.Title})
+		page.Trackers = append(page.Trackers, view.TemplateTracker{Name: m.Name, Title: m.Title, Kind: m.Kind.Title,
+			Markup: m.Kind.Markup})
 	}
 	for _, name := range []string{page.Editing.Tracker, page.Editing.Package, page.Editing.ProblemType} {
 		if !utf8.ValidString(name) || strings.ContainsRune(name, 0) || utf8.RuneCountInString(name) > web.MaxQueryText {

@@ -16,7 +16,8 @@ import (
 	"mishap/tracker"
 )
 
-// Suite is what the clients of all kinds have in common.
+// Suite is what the clients of most kinds have in common: the account is at an address that ends in "/user", the pages
+// of bugs are below that of the target, and answers that confirm a change have a body.
 type Suite struct {
 	Kind   kind
 	API    string // path of the API: "/api/v4"

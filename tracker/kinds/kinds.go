@@ -28,36 +28,40 @@ var Launchpad = &tracker.Kind{
 // All lists the kinds whose access token a person copies from the tracker's own pages.
 var All = []*tracker.Kind{
 	{
+		Name: "bugzilla", Title: "Bugzilla", API: below("/rest"), New: returns(bugzilla.New),
 		Search: "/buglist.cgi?quicksearch=ALL+{words}",
-		Name:   "bugzilla", Title: "Bugzilla", API: below("/rest"), New: returns(bugzilla.New),
-		Form: "Product/Component", Targets: regexp.MustCompile(`^[^/]+/[^/]+(/[^/]+)?$`),
+		Form:   "Product/Component", Targets: regexp.MustCompile(`^[^/]+/[^/]+(/[^/]+)?$`),
 		Address:  regexp.MustCompile(`^/(?:show_bug\.cgi\?(?:.*&)?id=)?([0-9]+)(?:[&?].*)?$`),
 		MaxTitle: 255, MaxDescription: 60_000, Tags: tracker.PlainTags, Private: "only the configured group", Settle: usual,
 	},
 	{
+		Name: "debian", Title: "Debian", API: below("/cgi-bin/soap.cgi"), New: returns(debian.New), Mail: true,
 		Search: "/cgi-bin/pkgreport.cgi?src={target}",
-		Name:   "debian", Title: "Debian", API: below("/cgi-bin/soap.cgi"), New: returns(debian.New), Mail: true,
-		Form: "source package, or source/version", Targets: regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]+(/[\w.+:~%-]+)?$`),
+		Markup: "For Debian, mishap adds the pseudo-header (Package, Version) above the text itself.",
+		Form:   "source package, or source/version", Targets: regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]+(/[\w.+:~%-]+)?$`),
 		Address:  regexp.MustCompile(`^/(?:cgi-bin/bugreport\.cgi\?(?:.*&)?bug=)?([0-9]+)(?:[&?#].*)?$`),
 		MaxTitle: 200, MaxDescription: 100_000, Tags: tracker.PlainTags,
 		Settle: 5 * time.Minute, Late: 5 * 24 * time.Hour, Review: true, PerDay: 10, // relays give up after five days
 	},
 	{
+		Name: "forgejo", Title: "Forgejo", API: below("/api/v1"), New: returns(forgejo.New), Hook: forgejo.Hook,
 		Search: "/{target}/issues?state=all&q={words}",
-		Name:   "forgejo", Title: "Forgejo", API: below("/api/v1"), New: returns(forgejo.New), Hook: forgejo.Hook,
-		Form: "owner/name", Targets: repository, PerProject: true, Address: issue,
+		Markup: inCode("Forgejo"),
+		Form:   "owner/name", Targets: repository, PerProject: true, Address: issue,
 		MaxTitle: 255, MaxDescription: 60_000, Tags: tracker.PlainTags, Settle: usual,
 	},
 	{
+		Name: "github", Title: "GitHub", API: gitHubAPI, New: returns(github.New), Hook: github.Hook,
 		Search: "/{target}/issues?q={words}",
-		Name:   "github", Title: "GitHub", API: gitHubAPI, New: returns(github.New), Hook: github.Hook,
-		Form: "owner/name", Targets: repository, PerProject: true, Address: issue,
+		Markup: inCode("GitHub"),
+		Form:   "owner/name", Targets: repository, PerProject: true, Address: issue,
 		MaxTitle: 255, MaxDescription: 60_000, Tags: tracker.PlainTags, Settle: github.Settle,
 	},
 	{
+		Name: "gitlab", Title: "GitLab", API: below("/api/v4"), New: returns(gitlab.New), Hook: gitlab.Hook,
 		Search: "/{target}/-/issues?state=all&search={words}",
-		Name:   "gitlab", Title: "GitLab", API: below("/api/v4"), New: returns(gitlab.New), Hook: gitlab.Hook,
-		Form: "group/project", Targets: regexp.MustCompile(`^[\w.-]+(/[\w.-]+)+$`), PerProject: true,
+		Markup: inCode("GitLab"),
+		Form:   "group/project", Targets: regexp.MustCompile(`^[\w.-]+(/[\w.-]+)+$`), PerProject: true,
 		Address:  regexp.MustCompile(`^/(.+?)/(?:-/)?(?:issues|work_items)/([0-9]+)(?:[/?].*)?$`),
 		MaxTitle: 255, MaxDescription: 200_000, Tags: tracker.PlainTags, Private: "only members of the project",
 		Settle: usual,
@@ -68,6 +72,10 @@ var (
 	repository = regexp.MustCompile(`^[\w.-]+/[\w.-]+$`)
 	issue      = regexp.MustCompile(`^/([^/]+/[^/]+)/issues/([0-9]+)(?:[/?].*)?$`)
 )
+
+func inCode(title string) string {
+	return "For " + title + ", mishap puts the text into a code block, so that it is shown as it is."
+}
 
 // usual is the time after which no tracker works on a request any more.
 const usual = 75 * time.Second

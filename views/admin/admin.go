@@ -245,7 +245,11 @@ func templateFor(t crash.BugTemplate) string {
 }
 
 // TemplateTracker is a tracker for which there can be templates.
-type TemplateTracker struct{ Name, Title, Kind, KindTitle string }
+type TemplateTracker struct {
+	Name, Title string
+	Kind        string // for people
+	Markup      string // how the kind shows the text, as a sentence; empty: as it is
+}
 
 // markup says how the kinds of trackers that get the text show it, one sentence each.
 func (p TemplatesPage) markup() (sentences []string) {
@@ -253,13 +257,7 @@ func (p TemplatesPage) markup() (sentences []string) {
 		if p.Editing.Tracker != "" && p.Editing.Tracker != t.Name {
 			continue
 		}
-		sentence := t.KindTitle + " shows the text as it is."
-		switch t.Kind {
-		case "forgejo", "github", "gitlab":
-			sentence = "For " + t.KindTitle + ", mishap puts the text into a code block, so that it is shown as it is."
-		case "debian":
-			sentence = "For Debian, mishap adds the pseudo-header (Package, Version) above the text itself."
-		}
+		sentence := cmp.Or(t.Markup, t.Kind+" shows the text as it is.")
 		if !slices.Contains(sentences, sentence) {
 			sentences = append(sentences, sentence)
 		}
