@@ -246,7 +246,8 @@ func (s *Sites) Others(ctx context.Context) ([]*Site, error) {
 	return slices.DeleteFunc(all, func(site *Site) bool { return site.Name == crash.FirstTracker }), err
 }
 
-// load adds the places that other instances have numbered since.
+// load adds the places that other instances have numbered since. A change of the configuration to or from upstream
+// applies to the places of the tracker, too.
 func (s *Sites) load(ctx context.Context) error {
 	places, err := s.store.BugPlaces(ctx)
 	if err != nil {
@@ -258,6 +259,12 @@ func (s *Sites) load(ctx context.Context) error {
 		m, ok := s.Member(p.Tracker)
 		if !ok || s.known[number] != nil {
 			continue
+		}
+		if p.Upstream != m.Upstream {
+			p.Upstream = m.Upstream
+			if err := s.store.AddBugPlace(ctx, p); err != nil {
+				return err
+			}
 		}
 		if p.Project != "" {
 			m.Target = p.Project

@@ -261,6 +261,19 @@ func TestLateBug(t *testing.T) {
 	checktest.Equal(t, "bugs after the retry", len(srv.Issues()), 1)
 }
 
+// TestUpstreamChanges makes a tracker that has bugs one of upstream projects.
+func TestUpstreamChanges(t *testing.T) {
+	t.Parallel()
+	store := bugs.New(dbtest.Open(t, dbtest.URL(t)))
+	for _, upstream := range []bool{false, true, false} {
+		cfg := tracker.Config{Name: "gnome", Kind: kinds.Named("gitlab"), URL: "https://gitlab.example", Upstream: upstream}
+		sites := tracker.NewSites(store, tracker.Member{Config: cfg, Creds: tracker.NewCredentials(cfg, store)})
+		_ = dbtest.Must(sites.All(t.Context()))(t)
+		site := dbtest.Must(sites.At(t.Context(), "gnome", "GNOME/mutter"))(t)
+		checktest.Equal(t, "upstream", dbtest.Must(store.BugPlaces(t.Context()))(t)[site.Place()].Upstream, upstream)
+	}
+}
+
 // waitFor starts what is due until a condition holds.
 func waitFor(t *testing.T, filer *tracker.Filer, holds func() bool) {
 	t.Helper()
