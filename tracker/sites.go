@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -300,9 +301,9 @@ func (s *Sites) BugText(ctx context.Context, number int64) string {
 var errNoBugNumber = crash.Errorf(crash.Unprocessable, "not_a_bug",
 	"This is neither a bug number nor the address of a bug.")
 
-// BugNumber reads what a person enters for a bug: the address of its page in any of the trackers, "gnome#123" with the
-// name of a tracker or of a project that has a bug here, or a number, which is that of the first tracker. It returns
-// Unprocessable for anything else.
+// BugNumber reads what a person enters for a bug: the address of its page in any of the trackers, its name, such as
+// "debian#123", "GNOME/mutter#12" or "mutter#12", if its project has a bug here, or a number, which is that of the
+// first tracker. It returns Unprocessable for anything else.
 func (s *Sites) BugNumber(ctx context.Context, text string) (int64, error) {
 	text = strings.TrimSpace(text)
 	u, err := url.Parse(text)
@@ -363,13 +364,20 @@ func (s *Sites) fromName(ctx context.Context, name, digits string) (int64, error
 	if err != nil {
 		return 0, err
 	}
+	var short []*Site // those that pages call by this name
 	for _, site := range all {
 		if strings.EqualFold(site.Project, name) {
 			return site.number(digits)
 		}
+		if strings.EqualFold(path.Base(site.Project), name) {
+			short = append(short, site)
+		}
 	}
-	return 0, crash.Errorf(crash.Unprocessable, "not_this_tracker", "There is no tracker and no project %q here. "+
-		"Enter the address of the bug's page.", Clean(name, 100))
+	if len(short) == 1 {
+		return short[0].number(digits)
+	}
+	return 0, crash.Errorf(crash.Unprocessable, "not_this_tracker", "No tracker and no single project here has the name "+
+		"%q. Enter the address of the bug's page.", Clean(name, 100))
 }
 
 // KnownBug returns the number of the bug at an address, or 0 if the text is no such address, or the bug is in a place
@@ -397,12 +405,12 @@ func (s *Sites) KnownBug(ctx context.Context, address string) int64 {
 func (s *Sites) fromAddress(u *url.URL, at func(name, project string) (*Site, error)) (int64, error) {
 	onTracker := false
 	for _, m := range s.members {
-		path, ok := m.below(u)
+		page, ok := m.below(u)
 		if !ok {
 			continue
 		}
 		onTracker = true
-		found := m.Kind.Address.FindStringSubmatch(path)
+		found := m.Kind.Address.FindStringSubmatch(page)
 		if found == nil {
 			continue
 		}
@@ -434,11 +442,11 @@ func (m Member) below(u *url.URL) (string, bool) {
 			!strings.EqualFold(u.Host, own.Host) && !strings.EqualFold(u.Host, "bugs."+own.Host) {
 			continue
 		}
-		if path, ok := strings.CutPrefix(u.Path, own.Path); ok {
+		if page, ok := strings.CutPrefix(u.Path, own.Path); ok {
 			if u.RawQuery != "" {
-				path += "?" + u.RawQuery
+				page += "?" + u.RawQuery
 			}
-			return path, true
+			return page, true
 		}
 	}
 	return "", false

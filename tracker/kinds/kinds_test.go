@@ -271,6 +271,9 @@ func TestUpstreamChanges(t *testing.T) {
 		_ = dbtest.Must(sites.All(t.Context()))(t)
 		site := dbtest.Must(sites.At(t.Context(), "gnome", "GNOME/mutter"))(t)
 		checktest.Equal(t, "upstream", dbtest.Must(store.BugPlaces(t.Context()))(t)[site.Place()].Upstream, upstream)
+		for _, name := range []string{"mutter#7", "GNOME/mutter#7", "https://gitlab.example/GNOME/mutter/-/issues/7"} {
+			checktest.Equal(t, name, dbtest.Must(sites.BugNumber(t.Context(), name))(t), crash.NumberAt(site.Place(), 7))
+		}
 	}
 }
 
