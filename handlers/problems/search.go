@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -365,8 +367,9 @@ func (s *Lists) resolve(r *http.Request, text string) (page string, missing view
 
 func bugPage(number int64) string { return "/bug/" + strconv.FormatInt(number, 10) }
 
-// namedBug returns the page of the problems with a bug that is named like "mutter#12" or "GNOME/mutter#12". It returns
-// NotFound if there are none.
+// namedBug returns the page of the problems with a bug that is named like "mutter#12" or "GNOME/mutter#12". If several
+// projects have the short name, it is the one with the lowest place whose bug has problems. It returns NotFound if
+// there are none.
 func (s *Lists) namedBug(ctx context.Context, text string) (string, error) {
 	places, err := s.Bugs.BugPlaces(ctx)
 	if err != nil {
@@ -377,7 +380,8 @@ func (s *Lists) namedBug(ctx context.Context, text string) (string, error) {
 	if err != nil {
 		return "", crash.ErrUnknownBucket
 	}
-	for place, p := range places {
+	for _, place := range slices.Sorted(maps.Keys(places)) {
+		p := places[place]
 		bug := crash.Bug{Number: crash.NumberAt(place, n), Place: p}
 		if !strings.EqualFold(bug.Text(), text) && !strings.EqualFold(p.Project, m[1]) {
 			continue

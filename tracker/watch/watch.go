@@ -560,12 +560,11 @@ func (w *BugReader) PendingComments(ctx context.Context) ([]PendingComment, erro
 	return pending, nil
 }
 
-// comment sends the comments that are due: on the two bugs of a problem, its address to each other's tracker, once;
-// and if they are switched on for the source package, on fixed bugs
-// whose problem is seen again, once for each version; on bugs that were filed before the functions
-// of their problem had names, once; and on bugs that are no longer reported, once for each quiet
-// period. It records each comment before it is sent, so that none is sent twice. Comments on bugs that
-// could not be read come last, so that they do not block others.
+// comment sends the comments that are due. The distribution's bug and the upstream one of a problem get the address of
+// each other, once. Other comments are sent if they are switched on for the source package: on fixed bugs whose problem
+// is seen again, once for each version; on bugs that were filed before the functions of their problem had names, once;
+// and on bugs that are no longer reported, once for each quiet period. It records each comment before it is sent, so
+// that none is sent twice. Comments on bugs that could not be read come last, so that they do not block others.
 func (w *BugReader) comment(ctx context.Context, policies crash.UpdatePolicies) error {
 	due, err := w.dueComments(ctx, policies)
 	if err != nil {

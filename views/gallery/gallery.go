@@ -239,7 +239,7 @@ func reviewPublic() bugsview.ReviewPage {
 	return page
 }
 
-// upstream returns a problem with a bug of the distribution, and with one upstream or a state of forwarding it.
+// upstream returns a problem with a bug of the distribution, in a state of forwarding it to the upstream project.
 func upstream(state bugsview.BugState) problemsview.ProblemPage {
 	page := trackerAway()
 	page.Status.Bugs.Cell.Bug, page.Status.Bugs.Cell.State = page.Status.Bugs.Bugs[0], bugsview.BugLinked
