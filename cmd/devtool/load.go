@@ -41,9 +41,13 @@ func loadCommand() *cobra.Command {
 		Short: "Fills a database with millions of reports",
 		Long: `Stores reports directly in a database, with the same rules and statements as for reports from machines.
 They cover 400 days and about a thousand packages. After an interruption, continue with --from. No server may
-use the data_dir at the same time.`,
-		Example: `  devtool load --fill 1000000 --data-dir /var/tmp/million`,
-		Args:    cobra.NoArgs,
+use the data_dir at the same time.
+
+With --problems alone, it stores so many problems and ten daily counts for each, without reports, in an
+empty database. That takes minutes for a million problems.`,
+		Example: `  devtool load --fill 1000000 --data-dir /var/tmp/million
+  devtool load --problems 1000000 --data-dir /var/tmp/problems`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			fill.volume.Now = time.Now().UTC().Truncate(24 * time.Hour)
 			return fill.run(cmd.Context(), cmd.ErrOrStderr(), cmd.OutOrStdout())
@@ -58,7 +62,7 @@ use the data_dir at the same time.`,
 	cmd.Flags().StringVar(&fill.dataDir, "data-dir", "", "the data_dir whose private PostgreSQL to fill")
 	cmd.MarkFlagsMutuallyExclusive("database", "data-dir")
 	cmd.MarkFlagsOneRequired("database", "data-dir")
-	_ = cmd.MarkFlagRequired("fill") // it exists
+	cmd.MarkFlagsOneRequired("fill", "problems")
 	return cmd
 }
 
@@ -83,6 +87,9 @@ func (f filling) run(ctx context.Context, errOut, out io.Writer) (err error) {
 	defer func() { err = errors.Join(err, stop()) }()
 	if err := db.Migrate(ctx, url, slog.New(slog.DiscardHandler)); err != nil {
 		return err
+	}
+	if f.volume.Reports == 0 {
+		return loadProblems(ctx, url, f.volume.Problems, errOut, out)
 	}
 	store, err := db.Open(ctx, db.Config{URL: url, MaxConns: 8})
 	if err != nil {

@@ -102,7 +102,7 @@ func (v Volume) report(r *rand.Rand, zipf *rand.Zipf, i int, padding string) cra
 	occurred := arrived.Add(-time.Duration(min(r.ExpFloat64()*30, 4000)) * time.Minute)
 	machine := sha512.Sum512(binary.BigEndian.AppendUint64([]byte("volume"),
 		uint64(float64(v.Machines)*r.Float64()*r.Float64())))
-	fields := volumeProblem(problem, int(occurred.Unix()/86400), r)
+	fields := VolumeProblem(problem, int(occurred.Unix()/86400), r)
 	place := float64(binary.BigEndian.Uint32(machine[:])) / (1 << 32)
 	for _, release := range volumeReleases {
 		if place < release.part {
@@ -127,8 +127,8 @@ func (v Volume) report(r *rand.Rand, zipf *rand.Zipf, i int, padding string) cra
 	return crash.Report{ID: id, System: crash.SystemID(hex.EncodeToString(machine[:])), Fields: fields}
 }
 
-// volumeProblem returns the fields of the k-th problem on a day, which determines the version.
-func volumeProblem(k, day int, r *rand.Rand) crash.Fields {
+// VolumeProblem returns the fields of the k-th problem on a day, which determines the version.
+func VolumeProblem(k, day int, r *rand.Rand) crash.Fields {
 	pkg := fmt.Sprintf("%s-%d", []string{"harbour", "lantern", "quay", "tern", "drift", "mooring"}[k%6], k%3001)
 	program := "/usr/bin/" + pkg
 	version := (day + k) / versionEvery
