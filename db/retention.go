@@ -2,15 +2,13 @@ package db
 
 import (
 	"context"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"mishap/crash"
 	"mishap/crash/privacy"
@@ -23,11 +21,13 @@ import (
 
 const (
 	// sqlPartitions selects partitions, including detached ones that were not dropped yet. It returns
-	// whether each is attached, and whether an interrupted call has detached it only in part.
+	// whether each is attached, whether an interrupted call has detached it only in part, and its archive.
 	sqlPartitions = `
-		select c.relname, i.inhrelid is not null, coalesce(i.inhdetachpending, false)
+		select c.relname, i.inhrelid is not null, coalesce(i.inhdetachpending, false),
+			coalesce(substr(f.srvname, length('` + archiveServer + `') + 1), '')
 		from pg_class as c left join pg_inherits as i on i.inhrelid = c.oid
-		where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and c.relname ~ @pattern
+			left join pg_foreign_table as t on t.ftrelid = c.oid left join pg_foreign_server as f on f.oid = t.ftserver
+		where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'f') and c.relname ~ @pattern
 		order by c.relname`
 	sqlDroppedMonth = `
 		insert into dropped_months as d (month, reports, dropped) values (@month, @reports, @now)
@@ -114,9 +114,9 @@ type expiredTypes struct {
 }
 
 func (e expiry) of(month partition) expiredTypes {
-	t := expiredTypes{except: !month.until().After(e.others), listed: []string{}}
+	t := expiredTypes{except: !month.until.After(e.others), listed: []string{}}
 	for name, before := range e.types {
-		if !month.until().After(before) != t.except {
+		if !month.until.After(before) != t.except {
 			t.listed = append(t.listed, name)
 		}
 	}
@@ -170,22 +170,22 @@ type dropping struct {
 type foundPartition struct {
 	name              string
 	attached, pending bool
+	archive           string // where its reports are; empty: here
 }
 
 func (d *dropping) drop(ctx context.Context, until expiry, keys bool) error {
-	pattern, form := `^reports_[0-9]{4}_[0-9]{2}$`, "reports_2006_01"
+	pattern := `^reports_[0-9]{4}_[0-9]{2}(_[0-9]{2})?$`
 	if keys {
-		pattern, form = `^report_keys_[0-9]{4}$`, "report_keys_2006"
+		pattern = `^report_keys_[0-9]{4}$`
 	}
 	found, err := List(ctx, d.conn, sqlPartitions, pgx.NamedArgs{"pattern": pattern},
-		Into(func(f *foundPartition) []any { return []any{&f.name, &f.attached, &f.pending} }))
+		Into(func(f *foundPartition) []any { return []any{&f.name, &f.attached, &f.pending, &f.archive} }))
 	if err != nil {
 		return err
 	}
 	for _, f := range found {
-		from, err := time.Parse(form, f.name)
-		p := partition{keys: keys, from: from}
-		if err != nil {
+		p, ok := partitionNamed(f.name)
+		if !ok {
 			continue
 		}
 		of := until.of(p)
@@ -264,25 +264,24 @@ func (d *dropping) dropOne(ctx context.Context, p partition, f foundPartition, o
 			if err := tx.QueryRow(ctx, "select count(*) from "+p.table()).Scan(&reports); err != nil {
 				return err
 			}
-			if _, err := tx.Exec(ctx, sqlDroppedMonth, pgx.NamedArgs{"month": p.from, "reports": reports,
-				"now": d.store.Now()}); err != nil {
+			if _, err := tx.Exec(ctx, sqlDroppedMonth, pgx.NamedArgs{"month": monthOf(p.from).from,
+				"reports": reports, "now": d.store.Now()}); err != nil {
 				return err
 			}
-			ids := pgx.NamedArgs{"from": [16]byte(crash.FirstOopsID(p.from)), "until": [16]byte(crash.FirstOopsID(p.until()))}
+			ids := pgx.NamedArgs{"from": [16]byte(crash.FirstOopsID(p.from)), "until": [16]byte(crash.FirstOopsID(p.until))}
 			if _, err := tx.Exec(ctx, sqlDropWork, ids); err != nil {
 				return err
 			}
-			d.months = append(d.months, p.from.Format("2006-01"))
+			if month := p.from.Format("2006-01"); !slices.Contains(d.months, month) {
+				d.months = append(d.months, month)
+			}
+		}
+		if f.archive != "" {
+			return dropForeign(ctx, tx, p, f.archive, d.store.Now())
 		}
 		_, err := tx.Exec(ctx, "drop table "+p.table())
 		return err
 	})
-}
-
-func attach(ctx context.Context, tx pgx.Tx, p partition) error {
-	_, err := tx.Exec(ctx, fmt.Sprintf("alter table %s attach partition %s for values %s", p.parent(), p.table(),
-		p.bounds()))
-	return err
 }
 
 // queryer is a connection or a transaction.
@@ -319,9 +318,9 @@ func (d *dropping) dropOthers(ctx context.Context, p partition, f foundPartition
 			return err
 		}
 	}
-	deleting := "delete from " + p.table() + " where ctid = any(array(select ctid from " + p.table() +
-		" where (bucket_id = any(@held::bytea[])) is not true and " + of.where() +
-		" limit @most for update skip locked)) returning id"
+	choosing := "select ctid, id from " + p.table() + " where (bucket_id = any(@held::bytea[])) is not true and " +
+		of.where() + " limit @most for update skip locked"
+	deleting := "delete from " + p.table() + " where ctid = any(@rows::tid[])"
 	month := p.from.Format("2006-01")
 	return paced(ctx, func() (done bool, err error) {
 		deleted := 0
@@ -333,154 +332,28 @@ func (d *dropping) dropOthers(ctx context.Context, p partition, f foundPartition
 			if err := tx.QueryRow(ctx, sqlHeld).Scan(&held); err != nil {
 				return err
 			}
-			ids, err := List(ctx, tx, deleting, pgx.NamedArgs{"held": held, "types": of.listed, "most": dropChunk},
-				pgx.RowTo[[16]byte])
+			var rows []pgtype.TID
+			var row pgtype.TID
+			var ids [][16]byte
+			var id [16]byte
+			err := Each(ctx, tx, choosing, pgx.NamedArgs{"held": held, "types": of.listed, "most": dropChunk},
+				[]any{&row, &id}, func() { rows, ids = append(rows, row), append(ids, id) })
 			if err != nil || len(ids) == 0 {
 				return err
 			}
 			deleted = len(ids)
+			if _, err := tx.Exec(ctx, deleting, pgx.NamedArgs{"rows": rows}); err != nil {
+				return err
+			}
 			if _, err := tx.Exec(ctx, sqlDropWorkOf, pgx.NamedArgs{"ids": ids}); err != nil {
 				return err
 			}
-			return Exec(ctx, tx, pgx.NamedArgs{"month": p.from, "reports": deleted, "now": d.store.Now()}, sqlDroppedMonth)
+			return Exec(ctx, tx, pgx.NamedArgs{"month": monthOf(p.from).from, "reports": deleted, "now": d.store.Now()},
+				sqlDroppedMonth)
 		})
 		if err == nil && deleted > 0 && !slices.Contains(d.months, month) {
 			d.months = append(d.months, month)
 		}
 		return deleted < dropChunk, err
 	})
-}
-
-// partitions creates the monthly partitions of reports and the yearly ones of report_keys. Storing
-// the first report of a month also creates the partition of the next month. So a partition exists
-// long before it is needed, without a timer.
-type partitions struct {
-	mu   sync.Mutex
-	made map[partition]bool // partitions that are known to exist
-}
-
-// partition is a period that has a table of its own.
-type partition struct {
-	keys bool      // true for a year of report_keys, false for a month of reports
-	from time.Time // UTC
-}
-
-func monthOf(at time.Time) partition {
-	y, m, _ := at.UTC().Date()
-	return partition{from: time.Date(y, m, 1, 0, 0, 0, 0, time.UTC)}
-}
-
-// yearOf returns the partition of a key, whose first four bytes are seconds since 1970.
-func yearOf(key []byte) partition {
-	at := time.Unix(int64(binary.BigEndian.Uint32(key)), 0).UTC()
-	return partition{keys: true, from: time.Date(at.Year(), 1, 1, 0, 0, 0, 0, time.UTC)}
-}
-
-func (p partition) until() time.Time {
-	if p.keys {
-		return p.from.AddDate(1, 0, 0)
-	}
-	return p.from.AddDate(0, 1, 0)
-}
-
-func (p partition) parent() string {
-	if p.keys {
-		return "report_keys"
-	}
-	return "reports"
-}
-
-func (p partition) table() string {
-	if p.keys {
-		return "report_keys_" + p.from.Format("2006")
-	}
-	return "reports_" + p.from.Format("2006_01")
-}
-
-// bounds returns the bounds of the partition in SQL. The last year ends with the last second that
-// fits into four bytes.
-func (p partition) bounds() string {
-	if !p.keys {
-		const form = "2006-01-02 15:04:05Z07:00"
-		return fmt.Sprintf("from ('%s') to ('%s')", p.from.Format(form), p.until().Format(form))
-	}
-	key := func(at time.Time) string {
-		seconds := uint32(at.Unix()) //nolint:gosec // compared below
-		return `'\x` + hex.EncodeToString(binary.BigEndian.AppendUint32(nil, seconds)) + `'`
-	}
-	to := "maxvalue"
-	if until := p.until(); until.Unix() < 1<<32 {
-		to = key(until)
-	}
-	return fmt.Sprintf("from (%s) to (%s)", key(p.from), to)
-}
-
-// partitionLock is the advisory lock for creating and dropping partitions. The number is arbitrary.
-const partitionLock = int64(0x6d69735061727473) // "misParts"
-
-const (
-	sqlPartitionLock  = `select pg_advisory_xact_lock(@lock)`
-	sqlPartitionThere = `select to_regclass(@name) is not null`
-)
-
-// ensure creates the partitions for a batch of reports, and those of the following months.
-func (p *partitions) ensure(ctx context.Context, s *Store, batch []*pendingReport) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	missing := map[partition][]partition{}
-	for _, r := range batch {
-		if month := monthOf(r.Received()); !p.made[month] {
-			missing[month] = []partition{month, {from: month.until()}}
-		}
-		if r.duplicateKey != nil {
-			if year := yearOf(r.duplicateKey); !p.made[year] {
-				missing[year] = []partition{year}
-			}
-		}
-	}
-	for known, need := range missing {
-		if err := s.makePartitions(ctx, need...); err != nil {
-			return err
-		}
-		if p.made == nil {
-			p.made = map[partition]bool{}
-		}
-		p.made[known] = true
-	}
-	return nil
-}
-
-// forget clears the cache of existing partitions. It is called if a partition proves to be missing.
-func (p *partitions) forget() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.made = nil
-}
-
-func (s *Store) makePartitions(ctx context.Context, all ...partition) error {
-	return s.InTx(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, sqlPartitionLock, pgx.NamedArgs{"lock": partitionLock}); err != nil {
-			return fmt.Errorf("make partition: %w", err)
-		}
-		for _, p := range all {
-			if err := makePartition(ctx, tx, p); err != nil {
-				return fmt.Errorf("make partition %s: %w", p.table(), err)
-			}
-		}
-		return nil
-	})
-}
-
-func makePartition(ctx context.Context, tx pgx.Tx, p partition) error {
-	var there bool
-	if err := tx.QueryRow(ctx, sqlPartitionThere, pgx.NamedArgs{"name": p.table()}).Scan(&there); err != nil || there {
-		return err
-	}
-	// Create the table first and attach it afterwards. Unlike "create table … partition of", this does
-	// not block readers or writers.
-	if _, err := tx.Exec(ctx, fmt.Sprintf("create table %s (like %s including storage including constraints)", p.table(),
-		p.parent())); err != nil {
-		return err
-	}
-	return attach(ctx, tx, p)
 }

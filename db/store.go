@@ -50,6 +50,8 @@ type Config struct {
 	Privacy  *privacy.Table     // which fields are secret; nil means the built-in table
 	Rights   crash.RightsConfig // that people have beside those that administrators give them
 
+	Partitions PartitionsBy // of reports; empty means PartitionsBySize
+
 	Tracer     *span.Tracer    // records rounds and batches; nil means none
 	Statements pgx.QueryTracer // records statements; nil means none
 }
@@ -63,7 +65,8 @@ type Store struct {
 	counter    *counter
 	indexCache *indexCache
 
-	privacy *privacy.Table
+	privacy      *privacy.Table
+	partitionsBy PartitionsBy
 
 	answerDelay time.Duration // see usualAnswerDelay
 
@@ -117,7 +120,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	s := &Store{
 		Handle: h, reading: newReadBudget(), indexCache: newIndexCache(),
 		counts: cache.New[stamp](maxCountBytes, 0), answerDelay: usualAnswerDelay,
-		privacy: c.Privacy,
+		privacy: c.Privacy, partitionsBy: cmp.Or(c.Partitions, PartitionsBySize),
 	}
 	s.names.limit, s.spans.limit = maxCachedNames, maxCachedSpans
 	if err := s.Ping(ctx); err != nil {
@@ -193,6 +196,7 @@ type Handle struct {
 	password string                // of the database; it encrypts the tracker's secrets
 	inserter *river.Client[pgx.Tx] // inserts jobs into the queue
 	audited  recentAudits
+	archives archives
 	tracer   *span.Tracer
 }
 
@@ -256,6 +260,9 @@ var (
 func Classify(err error) error {
 	if err == nil || crash.KindOf(err) != 0 {
 		return err
+	}
+	if away := archiveAway(err); away != nil {
+		return away
 	}
 	if noSpace(err) {
 		return errNoSpace.Because(err)

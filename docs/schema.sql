@@ -79,6 +79,16 @@ begin
 	return changed;
 end $$;
 
+CREATE FUNCTION note_archive_change() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+    insert into archive_changes (received, id) values (old.received, old.id);
+    return null;
+end
+$$;
+COMMENT ON FUNCTION note_archive_change() IS 'Notes a change of a report in a part that is being moved.';
+
 CREATE FUNCTION note_change() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -214,6 +224,14 @@ COMMENT ON COLUMN applied_migrations.name IS 'Name of the file.';
 COMMENT ON COLUMN applied_migrations.checksum IS 'SHA-256 of the file, in hexadecimal.';
 COMMENT ON COLUMN applied_migrations.applied IS 'When it was applied.';
 
+CREATE TABLE archive_changes (
+    received timestamp with time zone NOT NULL,
+    id uuid NOT NULL
+);
+COMMENT ON TABLE archive_changes IS 'Reports that were changed or deleted in a part that is being moved, since they were copied.';
+COMMENT ON COLUMN archive_changes.received IS 'As in reports.';
+COMMENT ON COLUMN archive_changes.id IS 'As in reports.';
+
 CREATE TABLE archive_facts (
     kind text NOT NULL,
     key text NOT NULL COLLATE pg_catalog."C",
@@ -234,6 +252,25 @@ COMMENT ON COLUMN archive_facts.asked IS 'When a page or a request needed it las
 COMMENT ON COLUMN archive_facts.next_read IS 'When the tracker is asked next.';
 COMMENT ON COLUMN archive_facts.failures IS 'Number of failed readings since the last successful one.';
 COMMENT ON COLUMN archive_facts.failure IS 'Why the last reading failed; empty: it succeeded.';
+
+CREATE TABLE archive_moves (
+    part text NOT NULL,
+    archive text NOT NULL,
+    back boolean NOT NULL,
+    state text DEFAULT 'copying'::text NOT NULL,
+    copied timestamp with time zone DEFAULT '0001-01-01 00:00:00+00'::timestamp with time zone NOT NULL,
+    reports bigint DEFAULT 0 NOT NULL,
+    started timestamp with time zone NOT NULL,
+    CONSTRAINT archive_moves_state_check CHECK ((state = ANY (ARRAY['copying'::text, 'swapped'::text, 'dropped'::text])))
+);
+COMMENT ON TABLE archive_moves IS 'Parts of reports that are being moved to an archive server or back. A row is deleted when its move is finished.';
+COMMENT ON COLUMN archive_moves.part IS 'Name of the table.';
+COMMENT ON COLUMN archive_moves.archive IS 'Name of the archive.';
+COMMENT ON COLUMN archive_moves.back IS 'False: to the archive; true: back from it.';
+COMMENT ON COLUMN archive_moves.state IS 'copying: the source is still in use. swapped: the copy is in use, and the source remains to be dropped. dropped: retention has dropped the part here, and the table of the archive remains to be dropped.';
+COMMENT ON COLUMN archive_moves.copied IS 'Reports that arrived before this time are copied.';
+COMMENT ON COLUMN archive_moves.reports IS 'Number of reports that are copied.';
+COMMENT ON COLUMN archive_moves.started IS 'When the move began.';
 
 CREATE TABLE assignments (
     id bigint NOT NULL,
@@ -2365,6 +2402,9 @@ ALTER TABLE ONLY applied_migrations
 ALTER TABLE ONLY archive_facts
     ADD CONSTRAINT archive_facts_pkey PRIMARY KEY (kind, key);
 
+ALTER TABLE ONLY archive_moves
+    ADD CONSTRAINT archive_moves_pkey PRIMARY KEY (part);
+
 ALTER TABLE ONLY assignments
     ADD CONSTRAINT assignments_pkey PRIMARY KEY (id);
 
@@ -2604,9 +2644,6 @@ ALTER TABLE ONLY report_days
 
 ALTER TABLE ONLY report_keys
     ADD CONSTRAINT report_keys_pkey PRIMARY KEY (key);
-
-ALTER TABLE ONLY reports
-    ADD CONSTRAINT reports_pkey PRIMARY KEY (received, id);
 
 ALTER TABLE ONLY rule_edges
     ADD CONSTRAINT rule_edges_pkey PRIMARY KEY (bucket_id, rule_id, version);

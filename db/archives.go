@@ -1,0 +1,218 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"mishap/crash"
+)
+
+// An archive is another PostgreSQL server that stores some partitions of reports. Each of them is a foreign table
+// here, so that statements see all reports. A statement whose condition on the time of arrival leaves out the
+// archived partitions neither plans nor opens them, and works while an archive is down. Package archive moves
+// partitions.
+
+// archiveServer begins the names of the foreign servers that are archives.
+const archiveServer = "archive_"
+
+// archiveTime limits how long a page waits for archives.
+const archiveTime = 1500 * time.Millisecond
+
+// archiveRest is how long pages do without archives after one of them has failed. It keeps pages with several
+// reads fast.
+const archiveRest = 10 * time.Second
+
+const (
+	// sqlArchivedParts selects the attached partitions that are in archives.
+	sqlArchivedParts = `
+		select c.relname, substr(s.srvname, length('` + archiveServer + `') + 1)
+		from pg_inherits as i join pg_class as c on c.oid = i.inhrelid
+			join pg_foreign_table as f on f.ftrelid = c.oid join pg_foreign_server as s on s.oid = f.ftserver
+		where i.inhparent = 'reports'::regclass order by c.relname`
+	sqlDroppedForeign = `
+		insert into archive_moves (part, archive, back, state, started) values (@part, @archive, false, 'dropped', @now)`
+)
+
+// archives is what a process knows about archives.
+type archives struct {
+	mu    sync.Mutex
+	read  time.Time    // when parts were read
+	parts ArchivedList // at that time
+	rest  time.Time    // until when pages do without archives
+	away  error        // why
+}
+
+// ArchivedPart is a partition in an archive.
+type ArchivedPart struct {
+	Table       string
+	Archive     string
+	From, Until time.Time // of arrival, UTC
+}
+
+// ArchivedList lists the partitions in archives, oldest first.
+type ArchivedList []ArchivedPart
+
+// Until returns the time from which all reports are here; zero: all are.
+func (l ArchivedList) Until() (until time.Time) {
+	for _, p := range l {
+		if p.Until.After(until) {
+			until = p.Until
+		}
+	}
+	return until
+}
+
+// Archived returns the partitions in archives. What other processes have moved may be missing for ten seconds.
+func (h *Handle) Archived(ctx context.Context) (ArchivedList, error) {
+	a := &h.archives
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if time.Since(a.read) < archiveRest {
+		return a.parts, nil
+	}
+	parts, err := ReadArchived(ctx, h.Pool)
+	if err == nil {
+		a.read, a.parts = time.Now(), parts
+	}
+	return a.parts, err
+}
+
+// ReadArchived returns the partitions that are in archives.
+func ReadArchived(ctx context.Context, q Querier) (ArchivedList, error) {
+	all, err := List(ctx, q, sqlArchivedParts, nil, func(row pgx.CollectableRow) (p ArchivedPart, err error) {
+		err = row.Scan(&p.Table, &p.Archive)
+		if part, ok := partitionNamed(p.Table); ok {
+			p.From, p.Until = part.from, part.until
+		}
+		return p, err
+	})
+	return all, Wrap(err, "archived reports")
+}
+
+// ErrArchiveAway is the error of an archive that cannot be reached, or does not answer in time.
+var ErrArchiveAway = crash.Errorf(crash.Unavailable, "archive_away", "An archive server cannot be reached. What it "+
+	"stores is missing until it answers again; everything else works.")
+
+// IsArchiveAway reports whether err is ErrArchiveAway.
+func IsArchiveAway(err error) bool {
+	e, ok := errors.AsType[*crash.Error](err)
+	return ok && e.Code == ErrArchiveAway.Code
+}
+
+// archiveAway returns ErrArchiveAway with the name of the archive if err says that an archive has failed, and else
+// nil.
+func archiveAway(err error) error {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		return nil
+	}
+	if _, name, ok := strings.Cut(pg.Message, `could not connect to server "`+archiveServer); ok {
+		name, _, _ = strings.Cut(name, `"`)
+		return crash.Errorf(crash.Unavailable, ErrArchiveAway.Code, "The archive server %s cannot be reached. What it "+
+			"stores is missing until it answers again; everything else works.", name).Because(err)
+	}
+	if strings.HasPrefix(pg.Code, "08") || strings.Contains(pg.Where, "remote SQL command") {
+		return ErrArchiveAway.Because(err)
+	}
+	return nil
+}
+
+// Recent calls read with a time since which all reports are here. If it returns fewer than want reports, and there
+// are older ones in archives, Recent calls it again without a limit. If an archive does not answer in time, Recent
+// returns what is here, and notes in the context what may be missing (see [WatchMissing]).
+func Recent[T any](
+	ctx context.Context, h *Handle, want int, read func(ctx context.Context, since time.Time) ([]T, error),
+) ([]T, error) {
+	parts, err := h.Archived(ctx)
+	if err != nil {
+		return nil, err
+	}
+	until := parts.Until()
+	found, err := read(ctx, until)
+	if err != nil || len(found) >= want || until.IsZero() {
+		return found, err
+	}
+	all, err := FromArchives(ctx, h, func(ctx context.Context) ([]T, error) { return read(ctx, time.Time{}) })
+	if IsArchiveAway(err) {
+		noteMissing(ctx, parts)
+		return found, nil
+	}
+	return all, err
+}
+
+// FromArchives calls read, which may need archives, with a limited time. It returns ErrArchiveAway if one of them
+// does not answer in time, or has not a short time ago.
+func FromArchives[T any](
+	ctx context.Context, h *Handle, read func(ctx context.Context) (T, error),
+) (value T, err error) {
+	a := &h.archives
+	a.mu.Lock()
+	away := a.away
+	if time.Now().After(a.rest) {
+		away = nil
+	}
+	a.mu.Unlock()
+	if away != nil {
+		return value, away
+	}
+	limited, cancel := context.WithTimeout(ctx, archiveTime)
+	defer cancel()
+	value, err = read(limited)
+	if err == nil {
+		return value, nil
+	}
+	if limited.Err() != nil && ctx.Err() == nil {
+		err = ErrArchiveAway.Because(err)
+	}
+	if IsArchiveAway(err) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.rest, a.away = time.Now().Add(archiveRest), err
+	}
+	return value, err
+}
+
+// Missing collects what the reads of a request could not find, because an archive was down.
+type Missing struct {
+	mu    sync.Mutex
+	parts ArchivedList
+}
+
+type missingKey struct{}
+
+// WatchMissing returns a context whose reads note what is missing, and what they note.
+func WatchMissing(ctx context.Context) (context.Context, *Missing) {
+	m := &Missing{}
+	return context.WithValue(ctx, missingKey{}, m), m
+}
+
+func noteMissing(ctx context.Context, parts ArchivedList) {
+	if m, ok := ctx.Value(missingKey{}).(*Missing); ok {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.parts = parts
+	}
+}
+
+// Parts returns the partitions whose reports may be missing.
+func (m *Missing) Parts() ArchivedList {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.parts)
+}
+
+// dropForeign drops a detached partition of an archive, and notes that the archive's own table is to be dropped.
+func dropForeign(ctx context.Context, tx pgx.Tx, p partition, archive string, now time.Time) error {
+	if _, err := tx.Exec(ctx, "drop foreign table "+p.table()); err != nil {
+		return fmt.Errorf("drop %s: %w", p.table(), err)
+	}
+	return Exec(ctx, tx, pgx.NamedArgs{"part": p.table(), "archive": archive, "now": now}, sqlDroppedForeign)
+}
