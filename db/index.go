@@ -512,24 +512,29 @@ func (st *statuses) judge(old *statuses, now time.Time) {
 	if since > 0 {
 		newer := st.inUse.changedSince(old.inUse)
 		counted := map[string]bool{} // packages with new reports, which may show that they are free of a quiet problem
-		for _, p := range changed {
-			counted[p.Package] = true
+		for _, id := range changed {
+			if p, ok := st.ix.Problem(id); ok {
+				counted[p.Package] = true
+			}
 		}
 		weekAgo := now.AddDate(0, 0, 1-crash.PeriodWeek.Days())
-		changed = append(changed, st.ix.Select(func(p *index.Problem) bool {
+		st.ix.Select(func(p *index.Problem) bool {
 			_, has := st.bugs[p.ID]
 			_, named := st.people[p.ID]
-			return has || p.Bug != 0 || newer[p.Package] || named || p.People != nil ||
-				counted[p.Package] && p.Last().At.Before(weekAgo)
-		})...)
+			if has || p.Bug != 0 || newer[p.Package] || named || p.People != nil ||
+				counted[p.Package] && p.Last().At.Before(weekAgo) {
+				changed = append(changed, p.ID)
+			}
+			return false
+		})
 	}
 	judging, judged := st.judging(now), make(map[crash.BucketID]bool, len(changed))
 	for chunk := range slices.Chunk(changed, judgeChunk) {
 		states := make(map[crash.BucketID]index.State, len(chunk))
-		for _, p := range chunk {
-			if !judged[p.ID] {
-				judged[p.ID] = true
-				states[p.ID] = index.State{Word: judging.of(p).Word, Bug: st.bugs[p.ID].Number, People: st.peopleOf(p)}
+		for _, id := range chunk {
+			if p, ok := st.ix.Problem(id); ok && !judged[id] {
+				judged[id] = true
+				states[id] = index.State{Word: judging.of(p).Word, Bug: st.bugs[id].Number, People: st.peopleOf(p)}
 			}
 		}
 		st.ix.SetStates(states)

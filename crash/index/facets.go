@@ -29,37 +29,30 @@ const maxFacetValues = 8
 func (ix *Index) Facets(f Filter, match func(*Problem) bool) []Facet {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	l := ix.list(f, match)
+	l := ix.list(f, match, match != nil)
 	if match != nil && f.Query == "" {
-		return ix.facets(f, match, l.found)
+		return ix.facets(f, match, l)
 	}
 	type facetsKey Filter
-	return cached(ix, facetsKey(f), func() []Facet { return ix.facets(f, match, l.found) })
+	return cached(ix, facetsKey(f), func() []Facet { return ix.facets(f, match, l) })
 }
 
-// facets computes the facets of found problems. The caller holds ix.mu for reading.
-func (ix *Index) facets(f Filter, match func(*Problem) bool, found []found) []Facet {
+// facets computes the facets of a list. The caller holds ix.mu for reading.
+func (ix *Index) facets(f Filter, match func(*Problem) bool, l *list) []Facet {
 	w := ix.window(f)
 	releases, versions := newTally(len(ix.releases.values)), newTally(len(ix.versions.values))
 	types, states, assignees, tags := map[string]int64{}, map[string]int64{}, map[string]int64{}, map[string]int64{}
 	withBug := int64(0)
 	listedIn := ix.listedIn(f, match)
-	listed := make([]bool, len(ix.order)) // in the order of memory, which takes less time than that of found
-	for _, e := range found {
-		listed[e.at] = true
-	}
-	var visible Problem
-	for i := range listed {
-		if !listed[i] {
-			continue
-		}
-		ix.each(i, f.Since, f.Until, func(c cell) {
+	v, visible := newView(), newView()
+	for at := range l.problems {
+		ix.each(at, f.Since, f.Until, func(c cell) {
 			if c.n > 0 && w.matches(c) {
 				releases.mark(uint32(ix.releaseOf[c.origin]))
 				versions.mark(c.version)
 			}
 		})
-		p := f.seen(ix.order[i], &visible)
+		p := f.seen(ix.view(at, v), visible)
 		releases.add(func(n uint32) bool { return listedIn(p, n) })
 		versions.add(func(n uint32) bool { return !f.New || p.In(f.Release).LowestVersion() == ix.versions.values[n] })
 		types[p.Type]++
@@ -84,7 +77,7 @@ func (ix *Index) facets(f Filter, match func(*Problem) bool, found []found) []Fa
 		counts map[string]int64
 	}{
 		{"release", releases.byName(ix.releases.values)}, {"version", versions.byName(ix.versions.values)},
-		{"type", types}, {"state", states}, {"bug", map[string]int64{"any": withBug, "none": int64(len(found)) - withBug}},
+		{"type", types}, {"state", states}, {"bug", map[string]int64{"any": withBug, "none": l.totals.Problems - withBug}},
 		{"assignee", assignees}, {"tag", tags},
 	} {
 		if facet := newFacet(of.field, of.counts, Names{ix, f.Public}); selected[of.field] == "" && len(facet.Values) > 0 {

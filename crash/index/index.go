@@ -8,6 +8,8 @@ import (
 	"cmp"
 	"encoding/binary"
 	"iter"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +17,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/cache"
+	"mishap/crash/privacy"
 )
 
 // Index holds all problems. It is safe for concurrent use. Values that lists return stay unchanged
@@ -25,52 +28,76 @@ type Index struct {
 	hiddenKey string                  // identifies hidden in the cache; empty: none
 }
 
-// data is what an index shares with those that omit problems of it.
+// data is what an index shares with those that omit problems of it. Buckets are numbered in the order in which they
+// were added; at is a variable for such a number.
 type data struct {
 	mu        sync.RWMutex
 	change    uint64 // increases with every change that may affect a list
 	versions  Numbers[string]
 	origins   Numbers[origin]
 	releases  Numbers[string]
-	releaseOf []uint16          // by number of an origin: the number of its release
-	labels    *labels           // of facts
-	texts     map[string]string // shared copies of texts that many buckets have
-	buckets   []bucket
-	bucketAt  map[crash.BucketID]int32 // positions in buckets
-	order     []*Problem               // all, in no particular order
-	scan      []listScan               // parallel to order
-	places    map[crash.BucketID]int32 // positions of problems in order
-	types     map[string]bool          // present and past problem types
-	cache     *cache.Cache[uint64]     // by change number
+	releaseOf []uint16 // by number of an origin: the number of its release
+	programs  Numbers[program]
+	states    Numbers[crash.StateWord]
+	labels    *labels // of facts
+	buckets   []*[chunk]bucket
+	scan      []listScan // of each bucket
+	numbers   map[crash.BucketID]int32
+	joined    map[int32]*joined // problems of several buckets, by their head
+	systems   map[int32]int64   // machines of problems of several buckets, by their head
+	problems  int
+	days      []dayCounts          // sorted by day
+	types     map[string]bool      // present and past problem types
+	cache     *cache.Cache[uint64] // by change number
+	counting  sync.Pool            // of *counting
 
-	byPackage map[string][]int32 // positions of the present and past buckets of a binary or source package
+	byPackage map[string][]int32 // present and past buckets of a binary or source package
 }
+
+// chunk is the number of buckets in one array. There are several, so that adding buckets copies none.
+const chunk = 4096
 
 // New returns an empty index.
 func New() *Index {
-	return &Index{data: &data{
+	d := &data{
 		versions: NewNumbers[string](), origins: NewNumbers[origin](), releases: NewNumbers[string](), labels: newLabels(),
-		texts: map[string]string{}, bucketAt: map[crash.BucketID]int32{}, places: map[crash.BucketID]int32{},
-		byPackage: map[string][]int32{}, types: map[string]bool{}, cache: cache.New[uint64](maxCacheBytes, 0),
-	}}
+		programs: NewNumbers[program](), states: NewNumbers[crash.StateWord](), numbers: map[crash.BucketID]int32{},
+		joined: map[int32]*joined{}, systems: map[int32]int64{}, byPackage: map[string][]int32{}, types: map[string]bool{},
+		cache: cache.New[uint64](maxCacheBytes, 0),
+	}
+	d.states.Number(crash.StateNone) // 0
+	return &Index{data: d}
 }
 
-// bucket returns a bucket, or nil if it is unknown. It is valid until the next one is added.
-func (d *data) bucket(id crash.BucketID) *bucket {
-	if at, ok := d.bucketAt[id]; ok {
-		return &d.buckets[at]
-	}
-	return nil
+// bucket returns the bucket with a number.
+func (d *data) bucket(at int32) *bucket { return &d.buckets[at/chunk][at%chunk] }
+
+// problem returns the number of a problem.
+func (d *data) problem(id crash.BucketID) (at int32, ok bool) {
+	at, ok = d.numbers[id]
+	return at, ok && d.scan[at].head == at
 }
+
+// eachProblem yields the numbers of problems, unless the index omits them.
+func (ix *Index) eachProblem(yield func(int32) bool) {
+	for i, s := range ix.scan {
+		if at := int32(i); s.head == at && !ix.hides(at) && !yield(at) { //nolint:gosec // a number of a bucket
+			return
+		}
+	}
+}
+
+// hides reports whether the index omits a problem.
+func (ix *Index) hides(at int32) bool { return ix.hidden != nil && ix.hidden[ix.bucket(at).id] }
 
 // inPackage yields the buckets that are or were in a binary or source package, each once, unless the
 // index omits their problem.
-func (ix *Index) inPackage(name string) iter.Seq[*bucket] {
-	return func(yield func(*bucket) bool) {
+func (ix *Index) inPackage(name string) iter.Seq[int32] {
+	return func(yield func(int32) bool) {
 		seen := map[int32]bool{}
 		for _, at := range ix.byPackage[name] {
-			if l := &ix.buckets[at]; !seen[at] && !ix.hidden[l.Head] {
-				if seen[at] = true; !yield(l) {
+			if head := ix.scan[at].head; !seen[at] && !ix.hides(head) {
+				if seen[at] = true; !yield(at) {
 					return
 				}
 			}
@@ -78,21 +105,17 @@ func (ix *Index) inPackage(name string) iter.Seq[*bucket] {
 	}
 }
 
-func (d *data) problem(id crash.BucketID) *Problem {
-	if at, ok := d.places[id]; ok {
-		return d.order[at]
-	}
-	return nil
-}
-
-func (d *data) bucketsOf(p *Problem) iter.Seq[*bucket] {
+// bucketsOf yields the buckets of a problem, its head first.
+func (d *data) bucketsOf(head int32) iter.Seq[*bucket] {
 	return func(yield func(*bucket) bool) {
-		if !yield(&d.buckets[p.head]) {
+		if !yield(d.bucket(head)) {
 			return
 		}
-		for _, at := range p.merged {
-			if !yield(&d.buckets[at]) {
-				return
+		if j := d.joined[head]; j != nil {
+			for _, at := range j.members {
+				if !yield(d.bucket(at)) {
+					return
+				}
 			}
 		}
 	}
@@ -102,7 +125,7 @@ func (d *data) bucketsOf(p *Problem) iter.Seq[*bucket] {
 const MaxSignature = 1000
 
 // Bucket is what the index knows about one bucket. If it was merged into another bucket, that is
-// its Head. A stored Bucket is immutable; changes replace it.
+// its Head. The index stores it in a compact form and returns copies.
 type Bucket struct {
 	ID, Head                    crash.BucketID
 	Signature                   string
@@ -114,16 +137,16 @@ type Bucket struct {
 	Reports, Systems            int64
 	Facts                       // of all releases; set by the index
 
-	releases  []facts // of each release; nil: one release at most
-	folded    string  // see [Problem.Folded]
-	signature int32   // length of the signature in folded
-	untitled  int32   // length of folded without the title
-	public    *Bucket // as visitors see it; nil: identical
+	releases    []facts   // of each release; nil: one release at most
+	versions    [2]uint32 // labels of the lowest and the highest version of all releases
+	public      *Bucket   // as visitors see it; nil: identical, apart from the title
+	hiddenTitle bool      // visitors do not see the title
+	space       *[]byte   // for the text that searches use; nil: not shared with other buckets
 }
 
 // Problem is a bucket with all buckets merged into it. Its texts are those of the head; Reports is
-// the sum; Systems, versions and days cover all buckets. A problem with one bucket shares the data
-// of that bucket.
+// the sum; Systems, versions and days cover all buckets. It is a copy: later changes of the index do
+// not affect it.
 type Problem struct {
 	*Bucket
 	State  crash.StateWord // see [Index.SetStates]
@@ -131,9 +154,7 @@ type Problem struct {
 	People *People         // nil: nobody takes care of it, and it has no tags
 	Triage *Triage         // see [Index.SetTriage]; nil: nothing was decided
 
-	head   int32   // position of its bucket in Index.buckets
-	merged []int32 // positions of the buckets merged into it
-	place  int32   // in Index.order
+	at int32 // number of its bucket
 }
 
 // Named returns the bucket of the problem, with what its names and titles are made of.
@@ -144,23 +165,110 @@ func (p *Problem) Named() crash.Bucket {
 	}
 }
 
-// bucket is a Bucket with its days.
+// bucket is a stored [Bucket] with its days and, if it is the head of a problem, the state of that. There are
+// millions, so what most do not have is in more, and what many share is numbered.
 type bucket struct {
-	*Bucket
-	systems int64  // of its problem, if it is the head of several buckets
-	cells   []cell // sorted by day, origin and version
-	changed uint64 // the last change of anything in it; see [Index.Changed]
+	id               crash.BucketID
+	head             int32  // number of the bucket; unknown: only others refer to it
+	text             string // signature, title and name, separated by NUL
+	reports, systems int64
+	facts            facts
+	releases         []facts // see [Bucket]
+	cells            []cell  // sorted by day, origin and version
+	more             *more
+	changed          uint64 // the last change of anything in it; see [Index.Changed]
+	program          uint32
+	state            uint8
+	provisional      bool
 }
 
-// listScan is the part of a problem that counting reads. It is separate because scans over all problems
-// are limited by memory access.
-type listScan struct {
-	cells       []cell // cells of the head
-	key         uint64 // first bytes of the id
-	first, last Day    // days with a report; last < first: none
-	merged      bool   // buckets were merged into it
-	muted       bool   // see [Problem.Muted]
+const unknown = -1
+
+// program is what buckets of one program have in common.
+type program struct {
+	Rule                              crash.GroupingRule
+	Type, Executable, Package, Source string
 }
+
+// more is what few buckets have. It is immutable.
+type more struct {
+	public *Bucket // as visitors see the bucket; nil: see [Bucket]
+	bug    int64
+	people *People
+	triage *Triage
+}
+
+// joined is a problem of several buckets. It is immutable.
+type joined struct {
+	members  []int32 // without the head
+	reports  int64
+	facts    facts
+	releases []facts
+	public   *Bucket
+}
+
+// listScan is the part of a bucket that scans over all buckets read. It is separate because these are limited by memory
+// access.
+type listScan struct {
+	key   uint32 // first bytes of the id
+	head  int32
+	muted bool // see [Problem.Muted]
+}
+
+// dayCounts are the numbers of reports on a day, of each bucket and origin, so that a list reads its days only. They
+// are sorted by bucket, without zeros. A number too large for 16 bits has several entries. Slices are parallel, since
+// that takes less memory.
+type dayCounts struct {
+	day     Day
+	at      []int32
+	n       []uint16
+	origins []uint16
+}
+
+// viewed is memory for a problem. Scans over all problems use it again for each.
+type viewed struct {
+	Problem
+	bucket Bucket
+	folded []byte
+}
+
+// view sets v to a problem.
+func (d *data) view(at int32, v *viewed) *Problem {
+	b := d.bucket(at)
+	program := &d.programs.values[b.program]
+	signature, rest, _ := strings.Cut(b.text, "\x00")
+	title, name, _ := strings.Cut(rest, "\x00")
+	v.bucket = Bucket{
+		ID: b.id, Head: b.id, Signature: signature, Rule: program.Rule, Provisional: b.provisional, Type: program.Type,
+		Title: title, Name: name, Executable: program.Executable, Package: program.Package, Source: program.Source,
+		Reports: b.reports, Systems: b.systems, Facts: Facts{d.labels, b.facts}, releases: b.releases, space: v.bucket.space,
+		hiddenTitle: title != "" && !privacy.PublicTitle(program.Rule),
+	}
+	v.Problem = Problem{Bucket: &v.bucket, State: d.states.values[b.state], at: at}
+	if m := b.more; m != nil {
+		v.Bug, v.People, v.Triage, v.bucket.public = m.bug, m.people, m.triage, m.public
+	}
+	if j := d.joined[at]; j != nil {
+		v.bucket.Reports, v.bucket.Systems, v.bucket.public = j.reports, d.systems[at], j.public
+		v.bucket.Facts, v.bucket.releases = Facts{d.labels, j.facts}, j.releases
+	}
+	if v.bucket.facts == (facts{}) { // never seen
+		v.bucket.labels = nil
+	}
+	v.bucket.versions = [2]uint32{v.bucket.lowest, v.bucket.highest}
+	v.folded = v.folded[:0]
+	return &v.Problem
+}
+
+// newView returns memory for [data.view].
+func newView() *viewed {
+	v := new(viewed)
+	v.bucket.space = &v.folded
+	return v
+}
+
+// copy returns a copy of a problem.
+func (d *data) copy(at int32) *Problem { return d.view(at, new(viewed)) }
 
 // cell is the number of reports of a bucket on a day, in 12 bytes, since there are millions of
 // cells.
@@ -207,7 +315,7 @@ func (d Day) Time() time.Time { return firstDay.AddDate(0, 0, int(d)) }
 func (ix *Index) Len() int {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	return len(ix.order) - len(ix.hiddenPlaces())
+	return ix.problems - len(ix.hiddenProblems())
 }
 
 // Without returns an index of the same problems without some: its answers are those of an index
@@ -233,19 +341,15 @@ type hiddenCacheKey struct {
 	key    any
 }
 
-// hiddenPlaces returns the positions of hidden problems in Index.order, or nil if there are none.
-// The caller holds ix.mu for reading.
-func (ix *Index) hiddenPlaces() map[int]bool {
-	if ix.hidden == nil {
-		return nil
-	}
-	places := make(map[int]bool, len(ix.hidden))
+// hiddenProblems returns the numbers of the problems that the index omits. The caller holds ix.mu for reading.
+func (ix *Index) hiddenProblems() []int32 {
+	var heads []int32
 	for id := range ix.hidden {
-		if place, ok := ix.places[id]; ok {
-			places[int(place)] = true
+		if at, ok := ix.problem(id); ok {
+			heads = append(heads, at)
 		}
 	}
-	return places
+	return heads
 }
 
 type visibleNames struct {
@@ -265,12 +369,13 @@ func (ix *Index) visible() visibleNames {
 	return cached(ix, visibleKey{}, func() visibleNames {
 		v := visibleNames{types: map[string]bool{}}
 		versions, origins := make([]bool, len(all.versions)), make([]bool, len(all.origins))
-		for _, l := range ix.buckets {
-			if ix.hidden[l.Head] {
+		for i, scan := range ix.scan {
+			if scan.head == unknown || ix.hides(scan.head) {
 				continue
 			}
-			if l.Type != "" {
-				v.types[l.Type] = true
+			l := ix.bucket(int32(i)) //nolint:gosec // a number of a bucket
+			if name := ix.programs.values[l.program].Type; name != "" {
+				v.types[name] = true
 			}
 			for _, c := range l.cells {
 				versions[c.version], origins[c.origin] = true, true
@@ -297,8 +402,8 @@ func (ix *Index) Occurrences(p *Problem, today Day) []crash.VersionSeen {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	seen := occurrences{ix: ix, today: today}
-	for l := range ix.bucketsOf(p) {
-		seen.add(l.cells, l.Package == p.Package, nil)
+	for l := range ix.bucketsOf(p.at) {
+		seen.add(l.cells, ix.programs.values[l.program].Package == p.Package, nil)
 	}
 	return seen.result()
 }
@@ -308,12 +413,12 @@ func (ix *Index) Occurrences(p *Problem, today Day) []crash.VersionSeen {
 func (ix *Index) Spans(id crash.BucketID) []crash.VersionSeen {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	p := ix.problem(id)
-	if p == nil || ix.hidden[id] {
+	at, ok := ix.problem(id)
+	if !ok || ix.hidden[id] {
 		return nil
 	}
 	seen := occurrences{ix: ix}
-	for l := range ix.bucketsOf(p) {
+	for l := range ix.bucketsOf(at) {
 		seen.add(l.cells, true, nil)
 	}
 	return seen.result()
@@ -330,8 +435,8 @@ func (ix *Index) SourceSpans(source string, versions ...string) []crash.VersionS
 		}
 	}
 	seen := occurrences{ix: ix}
-	for l := range ix.inPackage(source) {
-		if l.Source == source {
+	for at := range ix.inPackage(source) {
+		if l := ix.bucket(at); ix.programs.values[l.program].Source == source {
 			seen.add(l.cells, true, wanted)
 		}
 	}
@@ -383,18 +488,15 @@ func (o *occurrences) result() []crash.VersionSeen {
 	return o.list
 }
 
-// Changed returns the problems that have changed since a change of the index, and the number of the
+// Changed returns the ids of the problems that have changed since a change of the index, and the number of the
 // latest change. Change 0 precedes all others.
-func (ix *Index) Changed(since uint64) (changed []*Problem, now uint64) {
+func (ix *Index) Changed(since uint64) (changed []crash.BucketID, now uint64) {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	for _, p := range ix.order {
-		if ix.hidden[p.ID] {
-			continue
-		}
-		for l := range ix.bucketsOf(p) {
+	for at := range ix.eachProblem {
+		for l := range ix.bucketsOf(at) {
 			if l.changed > since {
-				changed = append(changed, p)
+				changed = append(changed, ix.bucket(at).id)
 				break
 			}
 		}
@@ -403,14 +505,15 @@ func (ix *Index) Changed(since uint64) (changed []*Problem, now uint64) {
 }
 
 // Select returns the problems for which ok returns true, in no particular order. ok must not call
-// methods of the index.
+// methods of the index, or keep the problem.
 func (ix *Index) Select(ok func(*Problem) bool) []*Problem {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	var found []*Problem
-	for _, p := range ix.order {
-		if !ix.hidden[p.ID] && ok(p) {
-			found = append(found, p)
+	v := newView()
+	for at := range ix.eachProblem {
+		if ok(ix.view(at, v)) {
+			found = append(found, ix.copy(at))
 		}
 	}
 	return found
@@ -429,14 +532,17 @@ func (ix *Index) SetStates(states map[crash.BucketID]State) {
 	defer ix.mu.Unlock()
 	changed := false
 	for id, s := range states {
-		p := ix.problem(id)
-		if p == nil || p.State == s.Word && p.Bug == s.Bug && samePeople(p.People, s.People) {
+		at, ok := ix.problem(id)
+		if !ok {
 			continue
 		}
-		other := *p // rows that were returned earlier keep the old state
-		other.State, other.Bug = s.Word, s.Bug
-		other.People = s.People
-		ix.order[p.place] = &other
+		b, m := ix.bucket(at), ix.more(at)
+		word := uint8(ix.states.Number(s.Word)) //nolint:gosec // there are nine
+		if b.state == word && m.bug == s.Bug && samePeople(m.people, s.People) {
+			continue
+		}
+		b.state, m.bug, m.people = word, s.Bug, s.People
+		b.setMore(m)
 		changed = true
 	}
 	if changed {
@@ -444,13 +550,27 @@ func (ix *Index) SetStates(states map[crash.BucketID]State) {
 	}
 }
 
+// more returns what few buckets have.
+func (d *data) more(at int32) more {
+	if m := d.bucket(at).more; m != nil {
+		return *m
+	}
+	return more{}
+}
+
+func (l *bucket) setMore(m more) {
+	if l.more = nil; m != (more{}) {
+		l.more = &m
+	}
+}
+
 // stateRank returns the rank of a problem by state. States that need a person come first, problems
 // without a bug last.
-func stateRank(p *Problem) int {
-	if p.Bug == 0 {
+func stateRank(word crash.StateWord, bug int64) int {
+	if bug == 0 {
 		return len(crash.StateWords) + 1
 	}
-	if i := slices.Index(crash.StateWords, p.State); i >= 0 {
+	if i := slices.Index(crash.StateWords, word); i >= 0 {
 		return i
 	}
 	return len(crash.StateWords)
@@ -458,10 +578,11 @@ func stateRank(p *Problem) int {
 
 // Updater changes an index; see [Index.Update].
 type Updater struct {
-	ix      *Index
-	heads   map[crash.BucketID]bool // problems to rebuild
-	updated []int32                 // positions of the buckets that were added or replaced
-	moved   map[int32]bool          // positions of buckets with other days
+	ix    *Index
+	heads map[int32]bool // problems to rebuild
+	added []int32        // buckets that were added or replaced
+	moved map[int32]bool // buckets with other days
+	days  map[Day]bool   // those days
 }
 
 // Update calls change while it holds the lock of the index. Lists see either all of the changes or
@@ -469,58 +590,91 @@ type Updater struct {
 func (ix *Index) Update(change func(*Updater)) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
-	u := &Updater{ix: ix, heads: map[crash.BucketID]bool{}, moved: map[int32]bool{}}
+	u := &Updater{ix: ix, heads: map[int32]bool{}, moved: map[int32]bool{}, days: map[Day]bool{}}
 	change(u)
 	u.finish()
+}
+
+// number returns the number of a bucket. It adds an unknown bucket if there is none.
+func (d *data) number(id crash.BucketID) int32 {
+	at, ok := d.numbers[id]
+	if !ok {
+		at = int32(len(d.scan)) //nolint:gosec // as many do not fit into memory
+		d.numbers[id] = at
+		if at%chunk == 0 {
+			d.buckets = append(d.buckets, new([chunk]bucket))
+		}
+		d.scan = append(d.scan, listScan{key: binary.BigEndian.Uint32(id[:]), head: unknown})
+		d.bucket(at).id = id
+	}
+	return at
+}
+
+// known returns the number of a bucket that was added.
+func (u *Updater) known(id crash.BucketID) (at int32, ok bool) {
+	at, ok = u.ix.numbers[id]
+	return at, ok && u.ix.scan[at].head != unknown
 }
 
 // SetBucket adds a bucket, or replaces its data. seen has an entry for each release. The days of the
 // bucket are not affected.
 func (u *Updater) SetBucket(l Bucket, seen ...crash.SeenSpan) {
+	ix := u.ix
 	l.Signature = crash.Truncate(l.Signature, MaxSignature)
-	share(u.ix.texts, &l.Rule)
-	for _, text := range []*string{&l.Type, &l.Executable, &l.Package, &l.Source} {
-		share(u.ix.texts, text)
-	}
 	releases := make([]facts, len(seen))
 	for i, span := range seen {
-		releases[i] = u.ix.labels.facts(span)
+		releases[i] = ix.labels.facts(span)
 	}
-	l.setFacts(u.ix.labels, releases)
-	l.fold()
-	l.setPublic()
-	at, known := u.ix.bucketAt[l.ID]
-	before := &Bucket{}
-	if known {
-		before = u.ix.buckets[at].Bucket
-		u.heads[before.Head] = true
+	l.setFacts(ix.labels, releases)
+	at := ix.number(l.ID)
+	head := ix.number(l.Head)
+	b, scan := ix.bucket(at), &ix.scan[at]
+	var before program
+	if scan.head != unknown {
+		before = ix.programs.values[b.program]
+		u.heads[scan.head] = true
+	}
+	if scan.head == at {
+		ix.problems--
+	}
+	if head == at {
+		ix.problems++
+	}
+	scan.head = head
+	b.text, b.reports, b.systems = l.Signature+"\x00"+l.Title+"\x00"+l.Name, l.Reports, l.Systems
+	b.facts, b.releases, b.provisional = l.facts, l.releases, l.Provisional
+	of := program{l.Rule, l.Type, l.Executable, l.Package, l.Source}
+	if n, ok := ix.programs.of[of]; ok {
+		b.program = n
 	} else {
-		at = int32(len(u.ix.buckets)) //nolint:gosec // as many do not fit into memory
-		u.ix.bucketAt[l.ID], u.ix.buckets = at, append(u.ix.buckets, bucket{})
+		b.program = ix.programs.add(program{crash.GroupingRule(strings.Clone(string(l.Rule))), strings.Clone(l.Type),
+			strings.Clone(l.Executable), strings.Clone(l.Package), strings.Clone(l.Source)})
 	}
-	u.ix.buckets[at].Bucket = &l
-	u.ix.buckets[at].changed = u.ix.change + 1
+	m := ix.more(at)
+	m.public = l.publicCopy()
+	b.setMore(m)
+	b.changed = ix.change + 1
 	u.addToPackage(at, before, l.Package)
 	if l.Source != l.Package {
 		u.addToPackage(at, before, l.Source)
 	}
-	u.heads[l.Head] = true
-	u.updated = append(u.updated, at)
+	u.heads[head] = true
+	u.added = append(u.added, at)
 	if l.Type != "" {
-		u.ix.types[l.Type] = true
+		ix.types[l.Type] = true
 	}
 }
 
 // SetSystems sets the number of distinct machines of a problem of several buckets. It ignores unknown
 // buckets.
 func (u *Updater) SetSystems(head crash.BucketID, n int64) {
-	if at, ok := u.ix.bucketAt[head]; ok {
-		u.ix.buckets[at].systems = n
-		u.heads[head] = true
+	if at, ok := u.known(head); ok {
+		u.ix.systems[at] = n
+		u.ix.bucket(at).changed = u.ix.change + 1
 	}
 }
 
-func (u *Updater) addToPackage(at int32, before *Bucket, name string) {
+func (u *Updater) addToPackage(at int32, before program, name string) {
 	if name != "" && name != before.Package && name != before.Source {
 		u.ix.byPackage[name] = append(u.ix.byPackage[name], at)
 	}
@@ -528,8 +682,11 @@ func (u *Updater) addToPackage(at int32, before *Bucket, name string) {
 
 // ClearDays removes the days of a bucket, before SetCell sets them again.
 func (u *Updater) ClearDays(id crash.BucketID) {
-	if at, ok := u.ix.bucketAt[id]; ok {
-		l := &u.ix.buckets[at]
+	if at, ok := u.known(id); ok {
+		l := u.ix.bucket(at)
+		for _, c := range l.cells {
+			u.days[c.day] = true
+		}
 		l.cells = nil
 		l.changed = u.ix.change + 1
 		u.moved[at] = true
@@ -540,23 +697,23 @@ func (u *Updater) ClearDays(id crash.BucketID) {
 // follow when they are added. machine and pkg are the architectures of the machine and of the
 // package.
 func (u *Updater) SetCell(id crash.BucketID, day Day, release, version, machine, pkg []byte, reports int64) {
-	at, ok := u.ix.bucketAt[id]
+	at, ok := u.known(id)
 	if !ok {
 		return
 	}
-	l := &u.ix.buckets[at]
+	l := u.ix.bucket(at)
 	l.changed = u.ix.change + 1
 	c := cell{
 		day: day, origin: u.originNumber(release, machine, pkg), version: u.versionNumber(version),
 		n: uint32(min(max(reports, 0), 1<<32-1)),
 	}
+	u.moved[at], u.days[day] = true, true
 	i, found := slices.BinarySearchFunc(l.cells, c, cell.compare)
 	if found {
 		l.cells[i].n = c.n
 		return
 	}
 	l.cells = slices.Insert(l.cells, i, c)
-	u.moved[at] = true
 }
 
 // versionNumber returns the number of a version. The lookup does not copy the text.
@@ -582,102 +739,125 @@ func (u *Updater) originNumber(release, machine, pkg []byte) uint16 {
 
 func (u *Updater) finish() {
 	members := u.members()
-	for id := range u.heads {
-		u.ix.replace(id, members[id])
+	for head := range u.heads {
+		u.ix.join(head, members[head])
 	}
 	for at := range u.moved {
-		l := &u.ix.buckets[at]
-		l.cells = slices.Clone(l.cells) // without spare capacity
-		if p := u.ix.problem(l.Head); p != nil {
-			u.ix.setDays(p)
+		if l := u.ix.bucket(at); cap(l.cells) > len(l.cells) { // spare capacity takes memory
+			l.cells = append(make([]cell, 0, len(l.cells)), l.cells...)
 		}
 	}
+	u.setDays()
 	u.ix.change++
 }
 
-// members returns the buckets of the changed problems: those that a problem had, and the updated ones.
-func (u *Updater) members() map[crash.BucketID][]int32 {
-	members, seen := map[crash.BucketID][]int32{}, map[int32]bool{}
+// members returns the buckets of the changed problems, without the heads: those that a problem had, and the added ones.
+func (u *Updater) members() map[int32][]int32 {
+	members, seen := map[int32][]int32{}, map[int32]bool{}
 	add := func(at int32) {
-		if !seen[at] {
+		if head := u.ix.scan[at].head; head != at && !seen[at] {
 			seen[at] = true
-			head := u.ix.buckets[at].Head
 			members[head] = append(members[head], at)
 		}
 	}
-	for id := range u.heads {
-		if at, ok := u.ix.bucketAt[id]; ok {
-			add(at)
-		}
-		if p := u.ix.problem(id); p != nil {
-			add(p.head)
-			for _, at := range p.merged {
+	for head := range u.heads {
+		if j := u.ix.joined[head]; j != nil {
+			for _, at := range j.members {
 				add(at)
 			}
 		}
 	}
-	for _, at := range u.updated {
+	for _, at := range u.added {
 		add(at)
 	}
 	return members
 }
 
-// replace stores the problem with this id, made of the buckets at the given positions. If the bucket of
-// this id is not a head any more, it removes the problem.
-func (ix *Index) replace(id crash.BucketID, members []int32) {
-	at, ok := ix.bucketAt[id]
-	old := ix.problem(id)
-	if !ok || ix.buckets[at].Head != id {
-		if old != nil {
-			ix.remove(old)
-		}
+// join makes a problem of a bucket and those that were merged into it. If the bucket is itself merged into another,
+// it is no problem.
+func (ix *Index) join(head int32, members []int32) {
+	l := ix.bucket(head)
+	delete(ix.joined, head)
+	if ix.scan[head].head != head {
+		l.setMore(more{public: ix.more(head).public})
+		l.state, ix.scan[head].muted = 0, false
 		return
 	}
-	head := &ix.buckets[at]
-	head.changed = ix.change + 1
-	p := &Problem{Bucket: head.Bucket, head: at}
-	if len(members) > 1 {
-		p.merged = slices.DeleteFunc(slices.Clone(members), func(member int32) bool { return member == at })
-		p.Bucket = ix.sum(p)
+	l.changed = ix.change + 1
+	if len(members) == 0 {
+		return
 	}
-	if old != nil {
-		p.State, p.Bug, p.Triage, p.place = old.State, old.Bug, old.Triage, old.place // until SetStates is called
-		p.People = old.People
-		ix.order[p.place] = p
-	} else {
-		p.place = int32(len(ix.order)) //nolint:gosec // as many do not fit into memory
-		ix.order, ix.scan = append(ix.order, p), append(ix.scan, listScan{})
-		ix.places[id] = p.place
-	}
-	ix.scan[p.place] = listScan{key: binary.BigEndian.Uint64(id[:]), muted: p.Muted()}
-	ix.setDays(p)
-}
-
-// sum returns the texts of the head of a problem, with the counts and facts of all its buckets.
-func (ix *Index) sum(p *Problem) *Bucket {
-	sum := *p.Bucket
-	sum.Systems = ix.buckets[p.head].systems
-	var seen []facts
-	for l := range ix.bucketsOf(p) {
-		seen = append(seen, l.byRelease()...)
-		if l.ID != p.ID {
-			sum.Reports += l.Reports
-		}
+	sum := ix.copy(head).Bucket
+	seen := slices.Clone(sum.byRelease())
+	j := &joined{members: members, reports: l.reports}
+	for _, at := range members {
+		j.reports += ix.bucket(at).reports
+		seen = append(seen, ix.copy(at).byRelease()...)
 	}
 	sum.setFacts(ix.labels, joinReleases(ix.labels, seen))
-	sum.fold()
-	sum.setPublic()
-	return &sum
+	j.facts, j.releases, j.public = sum.facts, sum.releases, sum.publicCopy()
+	ix.joined[head] = j
 }
 
-func (ix *Index) remove(p *Problem) {
-	delete(ix.places, p.ID)
-	last := len(ix.order) - 1
-	moved := *ix.order[last]
-	moved.place = p.place
-	ix.order[p.place], ix.scan[p.place] = &moved, ix.scan[last]
-	ix.order, ix.scan = ix.order[:last], ix.scan[:last]
-	if int(p.place) < last {
-		ix.places[moved.ID] = moved.place
+// setDays updates the numbers of reports by day.
+func (u *Updater) setDays() {
+	moved := slices.Sorted(maps.Keys(u.moved))
+	fresh := map[Day]*dayCounts{}
+	for day := range u.days {
+		fresh[day] = &dayCounts{day: day}
 	}
+	for _, at := range moved {
+		for _, c := range u.ix.bucket(at).cells {
+			if f := fresh[c.day]; f != nil {
+				f.add(at, c.n, c.origin)
+			}
+		}
+	}
+	for day, f := range fresh {
+		i, ok := slices.BinarySearchFunc(u.ix.days, day, func(d dayCounts, day Day) int { return int(d.day) - int(day) })
+		if !ok {
+			u.ix.days = slices.Insert(u.ix.days, i, dayCounts{day: day})
+		}
+		u.ix.days[i] = u.ix.days[i].merged(f, moved)
+	}
+}
+
+// add adds the number of reports of one version. Buckets must be in order.
+func (d *dayCounts) add(at int32, n uint32, origin uint16) {
+	if last := len(d.at) - 1; last >= 0 && d.at[last] == at && d.origins[last] == origin {
+		more := min(n, math.MaxUint16-uint32(d.n[last]))
+		d.n[last] += uint16(more) //nolint:gosec // at most MaxUint16
+		n -= more
+	}
+	for n > 0 {
+		part := min(n, math.MaxUint16)
+		d.at, d.n, d.origins = append(d.at, at), append(d.n, uint16(part)), append(d.origins, origin)
+		n -= part
+	}
+}
+
+// merged returns the counts with others in place of those of the moved buckets, which are sorted.
+func (d dayCounts) merged(others *dayCounts, moved []int32) dayCounts {
+	n := len(d.at) + len(others.at)
+	all := dayCounts{day: others.day, at: make([]int32, 0, n), n: make([]uint16, 0, n), origins: make([]uint16, 0, n)}
+	take := func(from *dayCounts, i int) {
+		all.at, all.n = append(all.at, from.at[i]), append(all.n, from.n[i])
+		all.origins = append(all.origins, from.origins[i])
+	}
+	j := 0
+	for i, at := range d.at {
+		for len(moved) > 0 && moved[0] < at {
+			moved = moved[1:]
+		}
+		for ; j < len(others.at) && others.at[j] < at; j++ {
+			take(others, j)
+		}
+		if len(moved) == 0 || moved[0] != at {
+			take(&d, i)
+		}
+	}
+	for ; j < len(others.at); j++ {
+		take(others, j)
+	}
+	return all
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math/bits"
 	"slices"
 	"sort"
 	"strings"
@@ -51,106 +52,252 @@ type Cursor struct {
 func (ix *Index) List(f Filter, match func(*Problem) bool, after *Cursor, limit int) Page {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	list := ix.list(f, match)
+	limit = max(limit, 0)
 	start := 0
 	if after != nil {
-		start = min(max(after.Position, 0), len(list.found))
-		if i := slices.IndexFunc(list.found, func(e found) bool { return ix.order[e.at].ID == after.ID }); i >= 0 {
+		start = max(after.Position, 0)
+	}
+	l := ix.list(f, match, start < maxTop-limit)
+	if after != nil {
+		i := ix.position(l, after.ID)
+		if i < 0 && l.cut() {
+			l = ix.list(f, match, false)
+			i = ix.position(l, after.ID)
+		}
+		if start = min(start, len(l.found)); i >= 0 {
 			start = i + 1
 		}
 	}
-	end := min(start+max(limit, 0), len(list.found))
-	return Page{Rows: ix.rows(list, list.found[start:end]), First: start + 1, Totals: list.totals,
-		More: end < len(list.found), Past: list.past}
+	if start+limit > len(l.found) && l.cut() {
+		l = ix.list(f, match, false)
+	}
+	end := min(start+limit, len(l.found))
+	return Page{Rows: ix.rows(l, l.found[start:end]), First: start + 1, Totals: l.totals,
+		More: end < int(l.totals.Problems), Past: l.past}
+}
+
+// position returns the position of a problem in a list, or -1.
+func (ix *Index) position(l *list, id crash.BucketID) int {
+	at, ok := ix.problem(id)
+	return slices.IndexFunc(l.found, func(e found) bool { return ok && e.at == at })
 }
 
 // All returns all rows of a list.
 func (ix *Index) All(f Filter, match func(*Problem) bool) ([]Row, Totals) {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	list := ix.list(f, match)
-	return ix.rows(list, list.found), list.totals
+	l := ix.list(f, match, false)
+	return ix.rows(l, l.found), l.totals
 }
+
+// maxTop is the number of rows of the lists that most pages show a part of.
+const maxTop = 1000
 
 // list is the result of a filter. It is valid until the index changes.
 type list struct {
+	window  window
 	release crash.Release // its facts are those of the rows; empty: all releases
-	found   []found
-	past    bool // something was counted in the preceding period
+	found   []found       // the first rows, or all
+	listed  []uint64      // a bit for each bucket that is a problem of the list; nil if the list is that of a filter only
+	past    bool          // something was counted in the preceding period
 	totals  Totals
 }
 
-// found is a row in a compact form without pointers, which sorts fast.
+// problems yields the numbers of the problems of a list, in no particular order. A list without listed must have all
+// rows.
+func (l *list) problems(yield func(int32) bool) {
+	if l.listed == nil {
+		for _, e := range l.found {
+			if !yield(e.at) {
+				return
+			}
+		}
+	}
+	for i, some := range l.listed {
+		for ; some != 0; some &= some - 1 {
+			if !yield(int32(i*64 + bits.TrailingZeros64(some))) { //nolint:gosec // a number of a bucket
+				return
+			}
+		}
+	}
+}
+
+// cut reports whether the list lacks rows.
+func (l *list) cut() bool { return len(l.found) < int(l.totals.Problems) }
+
+// found is a row in a compact form without pointers.
 type found struct {
-	count, past int64
-	key         uint64 // first bytes of the id
-	at          int32  // position of the problem in Index.order
-	rank        int32
+	count int64
+	at    int32 // number of the problem
+	rank  int32
 }
 
 // rows converts found rows. The caller holds ix.mu for reading.
 func (ix *Index) rows(l *list, some []found) []Row {
 	rows := make([]Row, len(some))
 	for i, e := range some {
-		p := ix.order[e.at]
-		rows[i] = Row{Problem: p, Facts: p.In(l.release), Count: e.count, Past: e.past, Rank: int(e.rank)}
+		p := ix.copy(e.at)
+		_, past := ix.countAll(&l.window, e.at)
+		rows[i] = Row{Problem: p, Facts: p.In(l.release), Count: e.count, Past: past, Rank: int(e.rank)}
 	}
 	return rows
 }
 
-// list returns the list of a filter, cached if possible. The caller holds ix.mu for reading.
-func (ix *Index) list(f Filter, match func(*Problem) bool) *list {
+// list returns the list of a filter, cached if possible. With top, it may lack all but maxTop rows. The caller holds
+// ix.mu for reading.
+func (ix *Index) list(f Filter, match func(*Problem) bool, top bool) *list {
 	if match != nil && f.Query == "" { // the filter alone does not determine the list
-		return ix.newList(f, match)
+		return ix.newList(f, match, top)
 	}
-	return cached(ix, f, func() *list { return ix.newList(f, match) })
+	type listKey struct {
+		Filter
+		top bool
+	}
+	return cached(ix, listKey{f, top}, func() *list { return ix.newList(f, match, top) })
+}
+
+// counting is memory for a list: the numbers of reports of each bucket, which are 0 between lists, and rows to sort.
+type counting struct {
+	count, past []int64
+	rows, space []keyed
+}
+
+// keyed is a row with its sort key.
+type keyed struct {
+	key      uint64
+	at, rank int32
 }
 
 // newList computes the list of a filter from all problems. The caller holds ix.mu for reading.
-func (ix *Index) newList(f Filter, match func(*Problem) bool) *list {
-	l := &list{release: f.Release}
+func (ix *Index) newList(f Filter, match func(*Problem) bool, top bool) *list {
+	l := &list{release: f.Release, window: ix.window(f)}
 	if f.hides() {
 		return l
 	}
-	days := ix.window(f)
-	match = matchIn(f.Release, match)
+	n := ix.startCounting()
+	defer ix.endCounting(n)
+	ix.count(&l.window, n)
+	within := matchIn(f.Release, match)
 	packages := f.packages()
 	plain := match == nil && packages == nil && f.all()
-	hidden := ix.hiddenPlaces()
-	var visible Problem
-	for i := range ix.scan {
-		if hidden != nil && hidden[i] {
+	if !plain {
+		l.listed = make([]uint64, (len(ix.scan)+63)/64)
+	}
+	v, visible := newView(), newView()
+	for i, count := range n.count {
+		if count == 0 && (n.past[i] == 0 || l.past) {
 			continue
 		}
-		muted := ix.scan[i].muted
-		if f.Muted == MutedOnly && !muted {
+		scan := &ix.scan[i]
+		at := int32(i) //nolint:gosec // a number of a bucket
+		if scan.head != at || f.Muted == MutedOnly && !scan.muted {
 			continue
 		}
 		if !plain {
-			if p := f.seen(ix.order[i], &visible); !f.admits(p, packages) || match != nil && !match(p) {
+			if p := f.seen(ix.view(at, v), visible); !f.admits(p, packages) || within != nil && !within(p) {
 				continue
 			}
 		}
-		count, past := ix.countAll(&days, i)
-		if muted && f.Muted == MutedHidden {
+		if scan.muted && f.Muted == MutedHidden {
 			if count > 0 {
 				l.totals.Hidden++
 			}
 			continue
 		}
-		l.past = l.past || past > 0
+		l.past = l.past || n.past[i] > 0
 		if count > 0 {
-			l.found = append(l.found, found{count: count, past: past, key: ix.scan[i].key, at: int32(i)})
+			n.rows = append(n.rows, keyed{key: uint64(^uint32(min(count, 1<<32-1)))<<32 | uint64(scan.key), at: at})
 			l.totals.Problems++
 			l.totals.Reports += count
+			if l.listed != nil {
+				l.listed[i/64] |= 1 << (i % 64)
+			}
 		}
 	}
-	ix.rank(l.found)
-	for i := range l.found {
-		l.found[i].rank = int32(i + 1)
+	key := ix.columnKey(f)
+	if top && key == nil && !f.Ascending {
+		n.rows = n.most(maxTop)
 	}
-	ix.sort(l.found, f)
+	ix.sort(n, key, f.Ascending)
+	if top {
+		n.rows = n.rows[:min(len(n.rows), maxTop)]
+	}
+	l.found = make([]found, len(n.rows))
+	for i, row := range n.rows {
+		l.found[i] = found{count: n.count[row.at], at: row.at, rank: row.rank}
+	}
 	return l
+}
+
+func (d *data) startCounting() *counting {
+	n, ok := d.counting.Get().(*counting)
+	if !ok {
+		n = new(counting)
+	}
+	if add := len(d.scan) - len(n.count); add > 0 {
+		n.count, n.past = append(n.count, make([]int64, add)...), append(n.past, make([]int64, add)...)
+	}
+	return n
+}
+
+func (d *data) endCounting(n *counting) {
+	clear(n.count)
+	clear(n.past)
+	n.rows = n.rows[:0]
+	d.counting.Put(n)
+}
+
+// count adds up the reports of each problem in a window, and in the preceding period.
+func (ix *Index) count(w *window, n *counting) {
+	if w.version == -1 {
+		for _, day := range ix.between(w.past, w.until) {
+			sums := n.count
+			if day.day < w.since {
+				sums = n.past
+			}
+			for i, at := range day.at {
+				if w.places == nil || w.places[day.origins[i]] {
+					sums[at] += int64(day.n[i])
+				}
+			}
+		}
+	} else if w.version >= 0 {
+		for i := range ix.scan {
+			n.count[i], n.past[i] = w.count(ix.bucket(int32(i)).cells) //nolint:gosec // a number of a bucket
+		}
+	}
+	for head, j := range ix.joined {
+		for _, at := range j.members {
+			n.count[head], n.past[head] = n.count[head]+n.count[at], n.past[head]+n.past[at]
+			n.count[at], n.past[at] = 0, 0
+		}
+	}
+	for _, at := range ix.hiddenProblems() {
+		n.count[at], n.past[at] = 0, 0
+	}
+}
+
+// between returns the counts of days from since to until.
+func (d *data) between(since, until Day) []dayCounts {
+	from := sort.Search(len(d.days), func(i int) bool { return d.days[i].day >= since })
+	to := sort.Search(len(d.days), func(i int) bool { return d.days[i].day > until })
+	return d.days[from:max(from, to)]
+}
+
+// most returns the rows with the highest counts: at least as many as wanted if there are, but not many more unless
+// their counts are equal or high.
+func (n *counting) most(wanted int) []keyed {
+	const high = 1 << 12
+	var with [high]int // numbers of rows by count
+	countOf := func(row keyed) int { return int(min(n.count[row.at], high-1)) }
+	for _, row := range n.rows {
+		with[countOf(row)]++
+	}
+	lowest := high - 1
+	for sum := with[lowest]; sum < wanted && lowest > 0; sum += with[lowest] {
+		lowest--
+	}
+	return slices.DeleteFunc(n.rows, func(row keyed) bool { return countOf(row) < lowest })
 }
 
 // Listed returns which of the problems the list of a filter has. Its cost depends on their number
@@ -164,16 +311,16 @@ func (ix *Index) Listed(f Filter, match func(*Problem) bool, ids []crash.BucketI
 	}
 	days, packages := ix.window(f), f.packages()
 	match = matchIn(f.Release, match)
-	var visible Problem
+	v, visible := newView(), newView()
 	for _, id := range ids {
-		p := ix.problem(id)
-		if p == nil || p.Muted() && f.Muted == MutedHidden || !p.Muted() && f.Muted == MutedOnly {
+		at, ok := ix.problem(id)
+		if !ok || ix.hidden[id] || ix.scan[at].muted && f.Muted == MutedHidden || !ix.scan[at].muted && f.Muted == MutedOnly {
 			continue
 		}
-		if seen := f.seen(p, &visible); !f.admits(seen, packages) || match != nil && !match(seen) {
+		if seen := f.seen(ix.view(at, v), visible); !f.admits(seen, packages) || match != nil && !match(seen) {
 			continue
 		}
-		if count, _ := ix.countAll(&days, int(p.place)); count > 0 {
+		if count, _ := ix.countAll(&days, at); count > 0 {
 			listed[id] = true
 		}
 	}
@@ -198,12 +345,15 @@ func matchIn(release crash.Release, match func(*Problem) bool) func(*Problem) bo
 func (ix *Index) Problem(id crash.BucketID) (*Problem, bool) {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	l := ix.bucket(id)
-	if l == nil || ix.hidden[l.Head] {
+	at, ok := ix.numbers[id]
+	if !ok {
 		return nil, false
 	}
-	p := ix.problem(l.Head)
-	return p, p != nil
+	head := ix.scan[at].head
+	if head == unknown || ix.scan[head].head != head || ix.hides(head) {
+		return nil, false
+	}
+	return ix.copy(head), true
 }
 
 // Column is the sort order of a list.
@@ -324,22 +474,16 @@ func (f Filter) admits(p *Problem, packages map[string]bool) bool {
 // digit is the number of key bits that one pass of the radix sort uses.
 const digit = 11
 
-// radix sorts rows by ascending keys; it is stable. For 100,000 rows it takes a third of the time
-// of slices.SortFunc.
-func radix(rows []found, key func(*found) uint64) {
-	if len(rows) < 2 {
-		return
+// radix sorts rows by ascending keys; it is stable. It returns the sorted rows, which may be in space, and the other
+// memory.
+func radix(from, to []keyed) (sorted, space []keyed) {
+	if cap(to) < len(from) {
+		to = make([]keyed, cap(from))
 	}
-	type keyed struct {
-		key uint64
-		row found
-	}
-	from, to := make([]keyed, len(rows)), make([]keyed, len(rows))
+	to = to[:len(from)]
 	all, some := ^uint64(0), uint64(0) // bits that all keys have, and that any key has
-	for i := range rows {
-		k := key(&rows[i])
-		from[i] = keyed{k, rows[i]}
-		all, some = all&k, some|k
+	for i := range from {
+		all, some = all&from[i].key, some|from[i].key
 	}
 	for shift := 0; shift < 64; shift += digit {
 		const mask = 1<<digit - 1
@@ -360,57 +504,58 @@ func radix(rows []found, key func(*found) uint64) {
 		}
 		from, to = to, from
 	}
-	for i := range from {
-		rows[i] = from[i].row
-	}
+	return from, to
 }
 
-func (ix *Index) rank(rows []found) {
-	const shift = 64 - 2*digit
-	radix(rows, func(e *found) uint64 { return e.key >> shift })
-	radix(rows, func(e *found) uint64 { return ^uint64(e.count) }) //nolint:gosec // not negative
-	compare := func(x, y found) int {
-		return cmp.Or(cmp.Compare(x.key, y.key), slices.Compare(ix.order[x.at].ID[:], ix.order[y.at].ID[:]))
-	}
-	for from := 0; from < len(rows); { // rows whose ids have the same first bits
+// sort sorts the rows by the key of a column or, if it is nil, by count, and sets their ranks.
+func (ix *Index) sort(n *counting, key func(at int32) uint64, ascending bool) {
+	n.rows, n.space = radix(n.rows, n.space)
+	rows := n.rows
+	for from := 0; from < len(rows); { // rows whose keys, parts of the counts and ids, are equal
 		to := from + 1
-		for to < len(rows) && rows[to].count == rows[from].count && rows[to].key>>shift == rows[from].key>>shift {
+		for to < len(rows) && rows[to].key == rows[from].key {
 			to++
 		}
 		if to > from+1 {
-			slices.SortFunc(rows[from:to], compare)
+			slices.SortFunc(rows[from:to], func(x, y keyed) int {
+				a, b := ix.bucket(x.at), ix.bucket(y.at)
+				return cmp.Or(cmp.Compare(n.count[y.at], n.count[x.at]), slices.Compare(a.id[:], b.id[:]))
+			})
 		}
 		from = to
 	}
-}
-
-func (ix *Index) sort(rows []found, f Filter) {
-	key := ix.columnKey(f)
-	switch {
-	case key == nil && f.Ascending:
+	for i := range rows {
+		rows[i].rank = int32(i + 1) //nolint:gosec // number of a problem
+		if key != nil {
+			rows[i].key = key(rows[i].at)
+			if ascending {
+				rows[i].key = ^rows[i].key
+			}
+		}
+	}
+	if key != nil {
+		n.rows, n.space = radix(n.rows, n.space)
+	} else if ascending {
 		slices.Reverse(rows)
-	case key != nil && f.Ascending:
-		radix(rows, func(e *found) uint64 { return ^key(e) })
-	case key != nil:
-		radix(rows, key)
 	}
 }
 
 // columnKey returns the sort key of a column, in its natural order, or nil for the count.
-func (ix *Index) columnKey(f Filter) func(*found) uint64 {
-	release := f.Release
+func (ix *Index) columnKey(f Filter) func(at int32) uint64 {
+	v := newView()
 	switch f.Sort {
 	case ByPackage, ByProblem:
 		places := ix.textOrder(Filter{Sort: f.Sort, Public: f.Public})
-		return func(e *found) uint64 { return uint64(places[e.at]) }
+		return func(at int32) uint64 { return uint64(places[at]) }
 	case ByFirst:
-		return func(e *found) uint64 { return latest(ix.order[e.at].In(release).First().At.UnixMicro()) }
+		return func(at int32) uint64 { return latest(ix.view(at, v).In(f.Release).First().At.UnixMicro()) }
 	case ByLast:
-		return func(e *found) uint64 { return latest(ix.order[e.at].In(release).Last().At.UnixMicro()) }
+		return func(at int32) uint64 { return latest(ix.view(at, v).In(f.Release).Last().At.UnixMicro()) }
 	case ByBug:
-		return func(e *found) uint64 {
-			p := ix.order[e.at]
-			return uint64(stateRank(p))<<56 | ^uint64(p.Bug)<<8>>8 //nolint:gosec // small, and not negative
+		return func(at int32) uint64 {
+			bug := ix.more(at).bug
+			word := ix.states.values[ix.bucket(at).state]
+			return uint64(stateRank(word, bug))<<56 | ^uint64(bug)<<8>>8 //nolint:gosec // small, and not negative
 		}
 	case ByCount:
 	}
@@ -420,26 +565,27 @@ func (ix *Index) columnKey(f Filter) func(*found) uint64 {
 // latest returns a sort key of a time, for descending order.
 func latest(micro int64) uint64 { return ^(uint64(micro) ^ 1<<63) } //nolint:gosec // the sign becomes the highest bit
 
-// textOrder returns for each problem of b.order its rank by package or signature, as the reader of
+// textOrder returns for each problem its rank by package or signature, as the reader of
 // the list sees them. Equal texts have equal ranks.
 func (ix *Index) textOrder(f Filter) []uint32 {
 	type textOrder struct{ Filter }
 	type text struct {
 		text string
-		at   int
+		at   int32
 	}
 	return cached(ix, textOrder{f}, func() []uint32 {
-		texts := make([]text, len(ix.order))
-		var visible Problem
-		for i, p := range ix.order {
-			p = f.seen(p, &visible)
-			texts[i] = text{p.Signature, i}
+		texts := make([]text, 0, ix.problems)
+		v, visible := newView(), newView()
+		for at := range ix.eachProblem {
+			p := f.seen(ix.view(at, v), visible)
+			one := text{p.Signature, at}
 			if f.Sort == ByPackage {
-				texts[i].text = p.Package
+				one.text = p.Package
 			}
+			texts = append(texts, one)
 		}
 		slices.SortFunc(texts, func(x, y text) int { return strings.Compare(x.text, y.text) })
-		order := make([]uint32, len(texts))
+		order := make([]uint32, len(ix.scan))
 		n := uint32(0)
 		for i, t := range texts {
 			if i > 0 && t.text != texts[i-1].text {
@@ -452,7 +598,7 @@ func (ix *Index) textOrder(f Filter) []uint32 {
 }
 
 // maxCacheBytes is the memory limit of cached lists and counts.
-const maxCacheBytes = 128 << 20
+const maxCacheBytes = 32 << 20
 
 // cached returns the cached value of a key, or calls read, which must not fail. Each change of the
 // index empties the cache. The caller holds ix.mu for reading and must not modify the value.
@@ -482,18 +628,14 @@ func (ix *Index) ProblemDays(since, until Day) []int64 {
 
 func (ix *Index) problemDays(since, until Day) []int64 {
 	days := make([]int64, int(until-since)+1)
-	seen := make([]int, len(days)) // position of the last problem counted on that day, from 1
-	hidden := ix.hiddenPlaces()
-	for i := range ix.scan {
-		if hidden != nil && hidden[i] {
-			continue
-		}
-		ix.each(i, since, until, func(c cell) {
-			if at := c.day - since; seen[at] != i+1 && c.n > 0 {
-				seen[at] = i + 1
-				days[at]++
+	seen := make([]int, len(ix.scan)) // of each problem: the last day on which it was counted, from 1
+	for _, day := range ix.between(since, until) {
+		for _, at := range day.at {
+			if head := ix.scan[at].head; seen[head] != int(day.day)+1 && !ix.hides(head) {
+				seen[head] = int(day.day) + 1
+				days[day.day-since]++
 			}
-		})
+		}
 	}
 	return days
 }
@@ -536,23 +678,33 @@ func (ix *Index) tracedDays(since, until Day, rules []crash.GroupingRule) []Trac
 		}
 		same[i] = first[p]
 	}
-	for i, p := range ix.order {
-		if ix.hidden[p.ID] || p.Type != "Crash" || !slices.Contains(rules, p.Rule) {
-			continue
+	const named, failed = 1, 2
+	kinds := make([]uint8, len(ix.scan)) // of problems with these rules
+	for at := range ix.eachProblem {
+		l := ix.bucket(at)
+		if of := ix.programs.values[l.program]; of.Type == "Crash" && slices.Contains(rules, of.Rule) {
+			if kinds[at] = named; l.provisional {
+				kinds[at] = failed
+			}
 		}
-		ix.each(i, since, until, func(c cell) {
-			at := same[c.origin]
-			days := counts[at]
+	}
+	for _, day := range ix.between(since, until) {
+		for i, at := range day.at {
+			kind := kinds[ix.scan[at].head]
+			if kind == 0 {
+				continue
+			}
+			days := counts[same[day.origins[i]]]
 			if days == nil {
 				days = make([]count, int(until-since)+1)
-				counts[at] = days
+				counts[same[day.origins[i]]] = days
 			}
-			if p.Provisional {
-				days[c.day-since].failed += int64(c.n)
+			if kind == failed {
+				days[day.day-since].failed += int64(day.n[i])
 			} else {
-				days[c.day-since].named += int64(c.n)
+				days[day.day-since].named += int64(day.n[i])
 			}
-		})
+		}
 	}
 	var list []Traced
 	for at, days := range counts {
@@ -583,11 +735,11 @@ func (ix *Index) ReleaseDays(id crash.BucketID, since, until Day) map[crash.Rele
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	days := map[crash.Release][]int64{}
-	place, ok := ix.places[id]
+	at, ok := ix.problem(id)
 	if !ok || ix.hidden[id] || until < since {
 		return days
 	}
-	ix.each(int(place), since, until, func(c cell) {
+	ix.each(at, since, until, func(c cell) {
 		release := crash.Release(ix.origins.values[c.origin].release)
 		counts := days[release]
 		if counts == nil {
@@ -599,18 +751,11 @@ func (ix *Index) ReleaseDays(id crash.BucketID, since, until Day) map[crash.Rele
 	return days
 }
 
-// each calls call for every cell from since to until of the problem at a place, including those of the
+// each calls call for every cell of a problem from since to until, including those of the
 // buckets merged into it.
-func (d *data) each(place int, since, until Day, call func(cell)) {
-	s := &d.scan[place]
-	if s.last < since || s.first > until || s.last < s.first {
-		return
-	}
-	each(s.cells, since, until, call)
-	if s.merged {
-		for _, at := range d.order[place].merged {
-			each(d.buckets[at].cells, since, until, call)
-		}
+func (d *data) each(at int32, since, until Day, call func(cell)) {
+	for l := range d.bucketsOf(at) {
+		each(l.cells, since, until, call)
 	}
 }
 
@@ -673,30 +818,12 @@ func (w *window) count(cells []cell) (count, past int64) {
 	return count, past
 }
 
-// setDays updates the scan of a problem after its days or buckets have changed.
-func (d *data) setDays(p *Problem) {
-	s := &d.scan[p.place]
-	s.cells, s.merged, s.first, s.last = d.buckets[p.head].cells, len(p.merged) > 0, 1<<16-1, 0
-	for l := range d.bucketsOf(p) {
-		if n := len(l.cells); n > 0 {
-			s.first, s.last = min(s.first, l.cells[0].day), max(s.last, l.cells[n-1].day)
-		}
-	}
-}
-
-// countAll returns the number of reports of the problem at a place, in the window and in the preceding
+// countAll returns the number of reports of a problem, in the window and in the preceding
 // period. It includes the buckets merged into the problem.
-func (d *data) countAll(w *window, place int) (count, past int64) {
-	s := &d.scan[place]
-	if s.last < w.past || s.first > w.until || s.last < s.first {
-		return 0, 0
-	}
-	count, past = w.count(s.cells)
-	if s.merged {
-		for _, at := range d.order[place].merged {
-			c, p := w.count(d.buckets[at].cells)
-			count, past = count+c, past+p
-		}
+func (d *data) countAll(w *window, at int32) (count, past int64) {
+	for l := range d.bucketsOf(at) {
+		c, p := w.count(l.cells)
+		count, past = count+c, past+p
 	}
 	return count, past
 }
@@ -711,13 +838,11 @@ func (ix *Index) Days(p *Problem, f Filter, since, until Day) []int64 {
 	defer ix.mu.RUnlock()
 	w := ix.window(f)
 	days := make([]int64, int(until-since)+1)
-	for l := range ix.bucketsOf(p) {
-		each(l.cells, since, until, func(c cell) {
-			if w.matches(c) {
-				days[c.day-since] += int64(c.n)
-			}
-		})
-	}
+	ix.each(p.at, since, until, func(c cell) {
+		if w.matches(c) {
+			days[c.day-since] += int64(c.n)
+		}
+	})
 	return days
 }
 
@@ -788,24 +913,23 @@ func (ix *Index) Neighbours(
 ) (before, after *Row, place, of int) {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	p := ix.problem(id)
-	l := ix.list(f, match)
-	if p == nil {
-		return nil, nil, 0, len(l.found)
+	l := ix.list(f, match, true)
+	i := ix.position(l, id)
+	if l.cut() && (i < 0 || i+1 == len(l.found)) {
+		l = ix.list(f, match, false)
+		i = ix.position(l, id)
 	}
-	for i, e := range l.found {
-		if ix.order[e.at] != p {
-			continue
-		}
-		if i > 0 {
-			before = &ix.rows(l, l.found[i-1:i])[0]
-		}
-		if i+1 < len(l.found) {
-			after = &ix.rows(l, l.found[i+1:i+2])[0]
-		}
-		return before, after, i + 1, len(l.found)
+	of = int(l.totals.Problems)
+	if i < 0 {
+		return nil, nil, 0, of
 	}
-	return nil, nil, 0, len(l.found)
+	if i > 0 {
+		before = &ix.rows(l, l.found[i-1:i])[0]
+	}
+	if i+1 < len(l.found) {
+		after = &ix.rows(l, l.found[i+1:i+2])[0]
+	}
+	return before, after, i + 1, of
 }
 
 // InVersion is a version of a package in one release.
@@ -822,8 +946,8 @@ func (ix *Index) PackageReports(name string) map[InVersion]int64 {
 	type packageReports string
 	return cached(ix, packageReports(name), func() map[InVersion]int64 {
 		counts := map[uint64]int64{}
-		for l := range ix.inPackage(name) {
-			if l.Package == name {
+		for at := range ix.inPackage(name) {
+			if l := ix.bucket(at); ix.programs.values[l.program].Package == name {
 				for _, c := range l.cells {
 					counts[ix.inRelease(c)] += int64(c.n)
 				}
@@ -847,25 +971,36 @@ func (ix *Index) Rising(today Day) map[crash.BucketID]stats.Rise {
 	type rising Day
 	week := Day(crash.PeriodWeek.Days()) //nolint:gosec // 7
 	return cached(whole, rising(today), func() map[crash.BucketID]stats.Rise {
-		var places []int
-		var all []stats.Rise
+		n := whole.startCounting()
+		defer whole.endCounting(n)
 		begin := today - week + 1
-		for i, s := range whole.scan {
-			if s.first >= begin || s.last < begin-week { // new, or not seen
+		whole.count(&window{since: begin, until: today, past: begin - week, version: -1}, n)
+		var rising []int32
+		var all []stats.Rise
+		for i := range n.count {
+			if n.count[i]+n.past[i] == 0 {
 				continue
 			}
-			var counts [2]int64
-			whole.each(i, begin-week, today, func(c cell) { counts[(today-c.day)/week] += int64(c.n) })
-			if counts[0]+counts[1] > 0 {
-				places, all = append(places, i), append(all, stats.Rise{Week: counts[0], Before: counts[1]})
+			if at := int32(i); whole.seenBefore(at, begin) { //nolint:gosec // a number of a bucket
+				rising, all = append(rising, at), append(all, stats.Rise{Week: n.count[i], Before: n.past[i]})
 			}
 		}
 		found := map[crash.BucketID]stats.Rise{}
 		for i, rises := range stats.Rising(all) {
 			if rises {
-				found[whole.order[places[i]].ID] = all[i]
+				found[whole.bucket(rising[i]).id] = all[i]
 			}
 		}
 		return found
 	})
+}
+
+// seenBefore reports whether a problem was seen before a day.
+func (d *data) seenBefore(at int32, day Day) bool {
+	for l := range d.bucketsOf(at) {
+		if len(l.cells) > 0 && l.cells[0].day < day {
+			return true
+		}
+	}
+	return false
 }

@@ -1,7 +1,9 @@
 package index
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/binary"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -40,7 +42,7 @@ func (n Names) Functions(text string) []string {
 	}
 	lower := ":" + strings.ToLower(text)
 	return n.withPrefix(text, func(p *Problem) (found []string) {
-		if !strings.Contains(p.FoldedSignature(), lower) {
+		if !bytes.Contains(p.foldedSignature(), []byte(lower)) {
 			return nil
 		}
 		_, functions, _ := strings.Cut(p.Signature, ":")
@@ -67,8 +69,8 @@ func (n Names) Versions(text, pkg string) []string {
 	if pkg != "" {
 		known = nil
 		seen := map[uint32]bool{}
-		for l := range ix.inPackage(pkg) {
-			for _, c := range l.cells {
+		for at := range ix.inPackage(pkg) {
+			for _, c := range ix.bucket(at).cells {
 				if !seen[c.version] {
 					seen[c.version] = true
 					known = append(known, ix.versions.values[c.version])
@@ -97,12 +99,9 @@ func (n Names) ranked(text string, of func(*Problem) []string, weight func(*Prob
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	weights := map[string]int64{}
-	var visible Problem
-	for _, p := range ix.order {
-		if ix.hidden[p.ID] {
-			continue
-		}
-		p = Filter{Public: n.public}.seen(p, &visible)
+	v, visible := newView(), newView()
+	for at := range ix.eachProblem {
+		p := Filter{Public: n.public}.seen(ix.view(at, v), visible)
 		for _, name := range of(p) {
 			if name != "" && n.visible(name) && len(name) >= len(text) && strings.EqualFold(name[:len(text)], text) {
 				weights[name] += weight(p)
@@ -122,44 +121,63 @@ func (n Names) ranked(text string, of func(*Problem) []string, weight func(*Prob
 	return names
 }
 
-// fold sets the text that searches use. A signature in lower case shares its memory.
-func (l *Bucket) fold() {
-	signature := strings.ToLower(l.Signature)
-	untitled := signature + "\x00" + strings.ToLower(strings.Join([]string{
-		l.Name, l.Package, l.Source, l.Executable, l.LowestVersion(), l.HighestVersion()}, "\x00"))
-	l.folded = untitled + "\x00" + strings.ToLower(l.Title)
-	l.signature, l.untitled = int32(len(signature)), int32(len(untitled)) //nolint:gosec // short
-	if signature == l.Signature {
-		l.Signature = l.folded[:len(signature)]
+// folded returns the text in which searches look for words, in lower case: signature, name, package, source package,
+// program, lowest and highest version of all releases, and title, separated by NUL.
+func (l *Bucket) folded() []byte {
+	var text []byte
+	if l.space != nil {
+		if text = *l.space; len(text) > 0 {
+			return text
+		}
 	}
+	lowest, highest := l.labels.get(l.versions[0]).text, l.labels.get(l.versions[1]).text
+	for i, part := range [...]string{l.Signature, l.Name, l.Package, l.Source, l.Executable, lowest, highest, l.Title} {
+		if i > 0 {
+			text = append(text, 0)
+		}
+		text = appendLower(text, part)
+	}
+	if l.space != nil {
+		*l.space = text
+	}
+	return text
 }
 
-// Folded returns the text in which searches look for words, in lower case: signature, name,
-// package, source package, program, lowest and highest version, and title, separated by NUL.
-func (p *Problem) Folded() string {
-	if p.folded == "" { // not stored in an index
-		other := *p.Bucket
-		other.fold()
-		return other.folded
-	}
-	return p.folded
+// foldedSignature returns the signature in lower case.
+func (l *Bucket) foldedSignature() []byte {
+	signature, _, _ := bytes.Cut(l.folded(), []byte{0})
+	return signature
 }
+
+// Folded returns the text in which searches look for words.
+func (p *Problem) Folded() string { return string(p.folded()) }
 
 // FoldedSignature returns the signature in lower case.
-func (p *Problem) FoldedSignature() string {
-	if p.folded == "" {
-		return strings.ToLower(p.Signature)
-	}
-	return p.folded[:p.signature]
-}
+func (p *Problem) FoldedSignature() string { return string(p.foldedSignature()) }
 
-func share[T ~string](texts map[string]string, text *T) {
-	known, ok := texts[string(*text)]
-	if !ok {
-		known = string(*text)
-		texts[known] = known
+// appendLower appends a text in lower case. It changes eight bytes at a time, since most texts are ASCII.
+func appendLower(to []byte, text string) []byte {
+	const each, high = 0x0101010101010101, 0x8080808080808080
+	from := len(to)
+	to = append(to, text...)
+	word := to[from:]
+	for ; len(word) >= 8; word = word[8:] {
+		x := binary.LittleEndian.Uint64(word)
+		if x&high != 0 {
+			return append(to[:from], strings.ToLower(text)...)
+		}
+		capital := (x + each*(0x80-'A')) &^ (x + each*(0x80-'Z'-1)) & high
+		binary.LittleEndian.PutUint64(word, x|capital>>2)
 	}
-	*text = T(known)
+	for i, c := range word {
+		if c >= 0x80 {
+			return append(to[:from], strings.ToLower(text)...)
+		}
+		if 'A' <= c && c <= 'Z' {
+			word[i] = c + 'a' - 'A'
+		}
+	}
+	return to
 }
 
 // OfPackages returns at most limit problems whose head has one of these binary or source packages,
@@ -167,22 +185,25 @@ func share[T ~string](texts map[string]string, text *T) {
 func (ix *Index) OfPackages(names []string, limit int, admits func(*Problem) bool) []*Problem {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	var some []*bucket
+	var some []int32
+	v := newView()
 	for _, name := range names {
-		for l := range ix.inPackage(name) {
-			if (l.Package == name || l.Source == name) && l.ID == l.Head && admits(ix.problem(l.ID)) {
-				some = append(some, l)
+		for at := range ix.inPackage(name) {
+			of := ix.programs.values[ix.bucket(at).program]
+			if (of.Package == name || of.Source == name) && ix.scan[at].head == at && admits(ix.view(at, v)) {
+				some = append(some, at)
 			}
 		}
 	}
-	slices.SortFunc(some, func(x, y *bucket) int {
-		return cmp.Or(cmp.Compare(y.Reports, x.Reports), slices.Compare(x.ID[:], y.ID[:]))
+	slices.SortFunc(some, func(x, y int32) int {
+		a, b := ix.bucket(x), ix.bucket(y)
+		return cmp.Or(cmp.Compare(b.reports, a.reports), slices.Compare(a.id[:], b.id[:]))
 	})
 	some = slices.Compact(some)
 	some = some[:min(len(some), limit)]
 	problems := make([]*Problem, len(some))
-	for i := range problems {
-		problems[i] = ix.problem(some[i].ID)
+	for i, at := range some {
+		problems[i] = ix.copy(at)
 	}
 	return problems
 }
@@ -265,15 +286,19 @@ func (ix *Index) SetTriage(all map[crash.BucketID]*Triage) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	changed := false
-	for i, p := range ix.order {
-		t := all[p.ID]
-		if p.Triage.equal(t) {
+	for i, scan := range ix.scan {
+		at := int32(i) //nolint:gosec // a number of a bucket
+		if scan.head != at {
 			continue
 		}
-		other := *p
-		other.Triage = t
-		ix.order[i] = &other
-		ix.scan[i].muted = other.Muted()
+		b, m := ix.bucket(at), ix.more(at)
+		t := all[b.id]
+		if m.triage.equal(t) {
+			continue
+		}
+		m.triage = t
+		b.setMore(m)
+		ix.scan[i].muted = t != nil && t.Muted
 		changed = true
 	}
 	if changed {
@@ -296,43 +321,49 @@ func (p *Problem) Public() *Problem {
 	if p.isPublic() {
 		return p
 	}
-	return p.publicIn(new(Problem))
+	return p.publicIn(new(viewed))
 }
 
-func (p *Problem) isPublic() bool { return p.public == nil && p.People == nil && !p.Held() }
+func (p *Problem) isPublic() bool {
+	return p.public == nil && !p.hiddenTitle && p.People == nil && !p.Held()
+}
 
-// publicIn sets space to the problem as visitors see it and returns it.
-func (p *Problem) publicIn(space *Problem) *Problem {
-	*space = *p
-	space.People = nil
+// publicIn sets v to the problem as visitors see it and returns it.
+func (p *Problem) publicIn(v *viewed) *Problem {
+	bucket, space := *p.Bucket, v.bucket.space
+	if p.public != nil {
+		bucket = *p.public
+		bucket.Reports, bucket.Systems = p.Reports, p.Systems
+	} else if p.hiddenTitle {
+		bucket.Title = ""
+	}
+	bucket.public, bucket.hiddenTitle, bucket.space = nil, false, space
+	v.Problem, v.bucket, v.folded = *p, bucket, v.folded[:0]
+	v.Bucket, v.People = &v.bucket, nil
 	if p.Held() {
 		triage := *p.Triage
 		triage.Held = false
-		space.Triage = &triage
+		v.Triage = &triage
 	}
-	if p.public != nil {
-		space.Bucket = p.public
-	}
-	return space
+	return &v.Problem
 }
 
-// seen returns a problem as the list's reader sees it. It may use space, so that a scan of all
+// seen returns a problem as the list's reader sees it. It may use v, so that a scan of all
 // problems allocates no memory.
-func (f Filter) seen(p *Problem, space *Problem) *Problem {
+func (f Filter) seen(p *Problem, v *viewed) *Problem {
 	if !f.Public || p.isPublic() {
 		return p
 	}
-	return p.publicIn(space)
+	return p.publicIn(v)
 }
 
-// setPublic computes the bucket as visitors see it; call fold first. Most buckets contain nothing
-// private, which is fast to detect. The folded text shares its memory unless a text is redacted.
-func (l *Bucket) setPublic() {
-	l.public = nil
+// publicCopy returns the bucket as visitors see it, or nil if only the title is different. Most buckets contain nothing
+// private, which is fast to detect.
+func (l *Bucket) publicCopy() *Bucket {
 	texts := privacy.Texts{Title: l.Title, Signature: l.Signature, Executable: l.Executable, Name: l.Name, Rule: l.Rule}
 	public := texts
-	versions := len(l.LowestVersion()) + len(l.HighestVersion()) + len("\x00\x00")
-	if !privacy.Quiet(l.folded[:int(l.untitled)-versions]) || !privacy.Quiet(l.folded[l.untitled:]) {
+	named := strings.Join([]string{l.Signature, l.Name, l.Package, l.Source, l.Executable}, "\x00")
+	if !privacy.Quiet(strings.ToLower(named)) || !privacy.Quiet("\x00"+strings.ToLower(l.Title)) {
 		public = texts.Public()
 	} else if !privacy.PublicTitle(l.Rule) {
 		public.Title = ""
@@ -343,22 +374,16 @@ func (l *Bucket) setPublic() {
 	other.Type, other.Package = privacy.RedactLabel(l.Type), privacy.RedactLabel(l.Package)
 	other.Source = privacy.RedactLabel(l.Source)
 	other.Facts, other.releases = l.Facts.public(), l.publicReleases()
-	if slices.Equal(other.releases, l.releases) {
-		other.releases = l.releases
+	if !privacy.PublicTitle(l.Rule) {
+		texts.Title = ""
 	}
-	untitled := texts
-	untitled.Title = public.Title
-	switch same := public == untitled && other.Type == l.Type && other.Package == l.Package && other.Source == l.Source &&
-		other.Facts == l.Facts && slices.Equal(other.releases, l.releases); {
-	case same && public == texts:
-		return
-	case same && public.Title == "":
-		other.folded = l.folded[:l.untitled]
-	default:
-		other.Signature = crash.Truncate(other.Signature, MaxSignature)
-		other.fold()
+	if public == texts && other.Type == l.Type && other.Package == l.Package && other.Source == l.Source &&
+		other.Facts == l.Facts && slices.Equal(other.releases, l.releases) {
+		return nil
 	}
-	l.public = &other
+	other.Signature = crash.Truncate(other.Signature, MaxSignature)
+	other.versions = [2]uint32{other.lowest, other.highest}
+	return &other
 }
 
 func (l *Bucket) publicReleases() []facts {

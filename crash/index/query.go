@@ -1,6 +1,7 @@
 package index
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/hex"
 	"fmt"
@@ -782,7 +783,7 @@ var kinds = func() []string {
 }()
 
 var fields = map[string]field{
-	"": {read: contains((*Problem).Folded)},
+	"": {read: contains((*Problem).folded)},
 	"package": {means: "binary or source package; * stands for any characters", example: "zsh",
 		read: names(func(p *Problem) [2]string { return [2]string{p.Package, p.Source} })},
 	"source": {means: "source package", example: "mesa",
@@ -792,7 +793,7 @@ var fields = map[string]field{
 	"frame": {means: "name of a function in the signature, or part of it", example: "parse_row", read: frame},
 	"file": {means: "path of the program or of a file in the traceback, or part of it", example: "gnome-shell",
 		read: file},
-	"signature": {means: "part of the signature", example: "g_list_free", read: contains((*Problem).FoldedSignature)},
+	"signature": {means: "part of the signature", example: "g_list_free", read: contains((*Problem).foldedSignature)},
 	"title":     {means: "part of the title, or of the name that people gave", example: "SIGSEGV", read: title},
 	"release": {means: "count only reports from this release", example: `"Ubuntu 24.04"`, counts: true,
 		read: counted},
@@ -837,10 +838,10 @@ var fields = map[string]field{
 }
 
 // contains returns a match for a part of a text, which is in lower case. Like all matches, it ignores case.
-func contains(of func(*Problem) string) func(op, value string) (func(*Problem) bool, string) {
+func contains(of func(*Problem) []byte) func(op, value string) (func(*Problem) bool, string) {
 	return func(_, value string) (func(*Problem) bool, string) {
-		lower := strings.ToLower(value)
-		return func(p *Problem) bool { return strings.Contains(of(p), lower) }, ""
+		lower := []byte(strings.ToLower(value))
+		return func(p *Problem) bool { return bytes.Contains(of(p), lower) }, ""
 	}
 }
 
@@ -882,19 +883,19 @@ func names(of func(*Problem) [2]string) func(op, value string) (func(*Problem) b
 func title(_, value string) (func(*Problem) bool, string) {
 	lower := strings.ToLower(value)
 	return func(p *Problem) bool {
-		return strings.Contains(p.Folded(), lower) && (strings.Contains(strings.ToLower(p.Title), lower) ||
+		return bytes.Contains(p.folded(), []byte(lower)) && (strings.Contains(strings.ToLower(p.Title), lower) ||
 			strings.Contains(strings.ToLower(p.Name), lower))
 	}, ""
 }
 
 // partOrGlob returns a match for texts in lower case that contain a value or, if that has a *, match it. They
 // all contain hint.
-func partOrGlob(value string) (has func(string) bool, hint string) {
+func partOrGlob(value string) (has func(string) bool, hint []byte) {
 	if strings.Contains(value, "*") {
-		return glob(value), ""
+		return glob(value), nil
 	}
-	hint = strings.ToLower(value)
-	return func(text string) bool { return strings.Contains(text, hint) }, hint
+	lower := strings.ToLower(value)
+	return func(text string) bool { return strings.Contains(text, lower) }, []byte(lower)
 }
 
 // frame returns a match for functions in a signature, that is, for its parts after the program and
@@ -902,7 +903,7 @@ func partOrGlob(value string) (has func(string) bool, hint string) {
 func frame(_, value string) (func(*Problem) bool, string) {
 	has, hint := partOrGlob(value)
 	return func(p *Problem) bool {
-		if !strings.Contains(p.FoldedSignature(), hint) {
+		if !bytes.Contains(p.foldedSignature(), hint) {
 			return false
 		}
 		_, functions, _ := strings.Cut(p.FoldedSignature(), ":")
@@ -922,7 +923,7 @@ func frame(_, value string) (func(*Problem) bool, string) {
 func file(_, value string) (func(*Problem) bool, string) {
 	has, hint := partOrGlob(value)
 	return func(p *Problem) bool {
-		if !strings.Contains(p.Folded(), hint) {
+		if !bytes.Contains(p.folded(), hint) {
 			return false
 		}
 		if program := strings.ToLower(p.Executable); program != "" && (has(program) || has(path.Base(program))) {
