@@ -216,3 +216,187 @@ func dropForeign(ctx context.Context, tx pgx.Tx, p partition, archive string, no
 	}
 	return Exec(ctx, tx, pgx.NamedArgs{"part": p.table(), "archive": archive, "now": now}, sqlDroppedForeign)
 }
+
+const (
+	sqlColumns = `
+		select a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attstorage = 'e',
+			coalesce(pg_get_expr(d.adbin, d.adrelid), '')
+		from pg_attribute as a left join pg_attrdef as d on d.adrelid = a.attrelid and d.adnum = a.attnum
+		where a.attrelid = to_regclass(@table::text) and a.attnum > 0 and not a.attisdropped order by a.attnum`
+	sqlArchiveOptions = `
+		select coalesce(s.srvoptions, '{}'), coalesce(m.umoptions, '{}')
+		from pg_foreign_server as s left join pg_user_mappings as m on m.srvid = s.oid and m.usename = current_user
+		where s.srvname = '` + archiveServer + `' || @name`
+	sqlArchiveSession = `
+		select set_config('timezone', 'UTC', false), set_config('datestyle', 'ISO', false),
+			set_config('bytea_output', 'hex', false), set_config('statement_timeout', '0', false)`
+)
+
+// ArchiveAddress returns the connection settings of an archive. It returns NotFound if there is none with this name.
+func ArchiveAddress(ctx context.Context, q Querier, name string) (*pgx.ConnConfig, error) {
+	type options struct{ Server, User []string }
+	o, err := One(ctx, q, sqlArchiveOptions, pgx.NamedArgs{"name": name}, pgx.RowToStructByPos[options])
+	if err != nil {
+		return nil, WrapOr(err, crash.Errorf(crash.NotFound, "unknown_archive", "There is no archive %q.", name),
+			"archive %s", name)
+	}
+	var settings []string
+	escape := strings.NewReplacer(`\`, `\\`, `'`, `\'`)
+	for _, option := range slices.Concat(o.Server, o.User) {
+		if key, value, _ := strings.Cut(option, "="); slices.Contains(connectionKeys, key) {
+			settings = append(settings, key+"='"+escape.Replace(value)+"'")
+		}
+	}
+	c, err := pgx.ParseConfig(strings.Join(settings, " "))
+	return c, Wrap(err, "address of archive %s", name)
+}
+
+// connectionKeys are the options of a foreign server that pgx knows too.
+var connectionKeys = []string{"host", "port", "dbname", "user", "password", "sslmode", "sslrootcert", "sslcert", "sslkey",
+	"connect_timeout", "target_session_attrs", "application_name"}
+
+// ConnectArchive connects to an archive. It returns ErrArchiveAway if that fails.
+func ConnectArchive(ctx context.Context, q Querier, name string) (*pgx.Conn, error) {
+	c, err := ArchiveAddress(ctx, q, name)
+	if err != nil {
+		return nil, err
+	}
+	return connectArchive(ctx, c)
+}
+
+// ConnectTo connects to a database that may become an archive. It returns Invalid if the server is too old or
+// cannot store all characters, and ErrArchiveAway if it cannot be reached.
+func ConnectTo(ctx context.Context, address string) (*pgx.Conn, error) {
+	c, err := pgx.ParseConfig(address)
+	if err != nil {
+		return nil, fmt.Errorf("address of the archive: %w", err)
+	}
+	return connectArchive(ctx, c)
+}
+
+func connectArchive(ctx context.Context, c *pgx.ConnConfig) (*pgx.Conn, error) {
+	c.ConnectTimeout = archiveConnectTime
+	conn, err := pgx.ConnectConfig(ctx, c)
+	if err != nil {
+		return nil, crash.Errorf(crash.Unavailable, ErrArchiveAway.Code, "The archive server at %s:%d cannot be reached: %s.",
+			c.Host, c.Port, connectReason(err)).Because(err)
+	}
+	_, err = conn.Exec(ctx, sqlArchiveSession)
+	if err = errors.Join(err, checkServer(conn), CheckEncoding(conn)); err != nil {
+		_ = conn.Close(context.WithoutCancel(ctx))
+		return nil, err
+	}
+	return conn, nil
+}
+
+// archiveConnectTime limits how long connecting to an archive takes.
+const archiveConnectTime = 5 * time.Second
+
+// connectReason returns the last part of an error of connecting, which says why.
+func connectReason(err error) string {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pg.Message
+	}
+	text := err.Error()
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "it does not answer"
+	}
+	return strings.TrimSpace(text[strings.LastIndex(text, ": ")+1:])
+}
+
+// ConnectAlone opens a connection that is not in the pool, for work that takes long. Rows have the same text as with
+// [ConnectArchive].
+func (h *Handle) ConnectAlone(ctx context.Context) (*pgx.Conn, error) {
+	conn, err := pgx.ConnectConfig(ctx, h.Pool.Config().ConnConfig.Copy())
+	if err != nil {
+		return nil, errUnavailable.Because(err)
+	}
+	if _, err := conn.Exec(ctx, sqlArchiveSession); err != nil {
+		_ = conn.Close(context.WithoutCancel(ctx))
+		return nil, Classify(err)
+	}
+	return conn, nil
+}
+
+// Column is a column of a table.
+type Column struct {
+	Name, Type     string
+	NotNull, Apart bool   // Apart: long values are stored uncompressed in a table of their own
+	Default        string // as an expression; empty: none
+}
+
+// Columns returns the columns of a table, or none if there is no such table.
+func Columns(ctx context.Context, q Querier, table string) ([]Column, error) {
+	all, err := List(ctx, q, sqlColumns, pgx.NamedArgs{"table": table}, pgx.RowToStructByPos[Column])
+	return all, Wrap(err, "columns of %s", table)
+}
+
+// Quoted returns the name for SQL.
+func (c Column) Quoted() string { return pgx.Identifier{c.Name}.Sanitize() }
+
+// Definition returns the definition of the column for a new table.
+func (c Column) Definition() string {
+	text := c.Quoted() + " " + c.Type
+	if c.Default != "" {
+		text += " default " + c.Default
+	}
+	if c.NotNull {
+		text += " not null"
+	}
+	return text
+}
+
+// AlignArchives gives the tables in archives the columns that migrations have added here. Until an archive that is
+// down has them, its reports cannot be read.
+func AlignArchives(ctx context.Context, conn Querier) error {
+	parts, err := ReadArchived(ctx, conn)
+	if err != nil || len(parts) == 0 {
+		return err
+	}
+	here, err := Columns(ctx, conn, "reports")
+	if err != nil {
+		return err
+	}
+	remotes := map[string]*pgx.Conn{}
+	for _, p := range parts {
+		remote, known := remotes[p.Archive]
+		if !known {
+			remote, err = ConnectArchive(ctx, conn, p.Archive)
+			if err != nil {
+				return err
+			}
+			defer remote.Close(context.WithoutCancel(ctx)) //nolint:errcheck // its result does not matter
+			remotes[p.Archive] = remote
+		}
+		if err := alignColumns(ctx, remote, p.Table, here); err != nil {
+			return fmt.Errorf("columns of %s in the archive %s: %w", p.Table, p.Archive, err)
+		}
+	}
+	return nil
+}
+
+func alignColumns(ctx context.Context, remote *pgx.Conn, table string, here []Column) error {
+	there, err := Columns(ctx, remote, table)
+	if err != nil {
+		return err
+	}
+	known := map[string]Column{}
+	for _, c := range there {
+		known[c.Name] = c
+	}
+	for _, c := range here {
+		var change string
+		switch old, ok := known[c.Name]; {
+		case !ok:
+			change = "add column " + c.Definition()
+		case old.NotNull && !c.NotNull:
+			change = "alter column " + c.Quoted() + " drop not null"
+		default:
+			continue
+		}
+		if _, err := remote.Exec(ctx, "alter table "+table+" "+change); err != nil {
+			return err
+		}
+	}
+	return nil
+}

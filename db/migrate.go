@@ -109,9 +109,14 @@ func migrateFiles(ctx context.Context, url string, log *slog.Logger, files fs.FS
 		_, _ = conn.Exec(context.WithoutCancel(ctx), sqlMigrateUnlock, pgx.NamedArgs{"lock": migrateLock})
 	}()
 
-	err = migrateOwn(ctx, conn.Conn(), log, files)
+	changed, err := migrateOwn(ctx, conn.Conn(), log, files)
 	if err == nil {
 		err = migrateQueue(ctx, pool, log)
+	}
+	if err == nil && changed {
+		if err := AlignArchives(ctx, conn.Conn()); err != nil {
+			log.WarnContext(ctx, "the tables in archives are not up to date; a nightly task tries again", "error", err)
+		}
 	}
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	switch {
@@ -168,38 +173,41 @@ func lockMigrations(ctx context.Context, conn *pgx.Conn, log *slog.Logger) error
 	return Exec(ctx, conn, nil, sqlMigrateTimeout)
 }
 
-func migrateOwn(ctx context.Context, conn *pgx.Conn, log *slog.Logger, files fs.FS) error {
+// migrateOwn applies our migrations, and reports whether there were any to apply.
+func migrateOwn(ctx context.Context, conn *pgx.Conn, log *slog.Logger, files fs.FS) (
+	changed bool, err error) {
 	m, err := migrate.NewMigrator(ctx, conn, versionTable)
 	if err != nil {
-		return fmt.Errorf("migrate: %w", err)
+		return false, fmt.Errorf("migrate: %w", err)
 	}
 	if err := m.LoadMigrations(files); err != nil {
-		return fmt.Errorf("read migrations: %w", err)
+		return false, fmt.Errorf("read migrations: %w", err)
 	}
 	at, err := m.GetCurrentVersion(ctx)
 	if err != nil {
-		return fmt.Errorf("migrate: %w", err)
+		return false, fmt.Errorf("migrate: %w", err)
 	}
 	if int(at) > len(m.Migrations) {
-		return errNewer(int(at), len(m.Migrations))
+		return false, errNewer(int(at), len(m.Migrations))
 	}
 	own, err := ownMigrations(files)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if err := verifyHistory(ctx, conn, int(at), own); err != nil {
-		return fmt.Errorf("migrate: %w", err)
+		return false, fmt.Errorf("migrate: %w", err)
 	}
 	if err := recordMigrations(m.Migrations, own); err != nil {
-		return err
+		return false, err
 	}
 	m.OnStart = func(_ int32, name, _, _ string) {
+		changed = true
 		log.InfoContext(ctx, "migrating the database", "migration", name)
 	}
 	if err := m.Migrate(ctx); err != nil {
-		return fmt.Errorf("migrate: %w", err)
+		return false, fmt.Errorf("migrate: %w", err)
 	}
-	return nil
+	return changed, nil
 }
 
 // migrateQueue creates or updates the tables of the job queue, which has its own migrations.

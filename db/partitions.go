@@ -304,3 +304,26 @@ type sizedPart struct {
 	table string
 	bytes int64
 }
+
+// ReportsPart is a partition of reports.
+type ReportsPart struct {
+	ArchivedPart        // Archive is empty if the partition is here
+	Bounds       string // in SQL
+}
+
+const sqlReportsParts = `
+	select c.relname, coalesce(substr(s.srvname, length('` + archiveServer + `') + 1), '')
+	from pg_inherits as i join pg_class as c on c.oid = i.inhrelid
+		left join pg_foreign_table as f on f.ftrelid = c.oid left join pg_foreign_server as s on s.oid = f.ftserver
+	where i.inhparent = 'reports'::regclass order by c.relname`
+
+// ReportsParts returns the partitions of reports, oldest first.
+func ReportsParts(ctx context.Context, q Querier) (parts []ReportsPart, err error) {
+	var table, archive string
+	err = Each(ctx, q, sqlReportsParts, nil, []any{&table, &archive}, func() {
+		if p, ok := partitionNamed(table); ok {
+			parts = append(parts, ReportsPart{ArchivedPart{table, archive, p.from, p.until}, p.bounds()})
+		}
+	})
+	return parts, Wrap(err, "partitions of reports")
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"mishap/crash"
 	"mishap/crash/privacy"
@@ -56,7 +57,8 @@ const HeldBuckets = `
 		where h.kind = 'hold' and h.undone_at is null
 	) as held join buckets as m on m.head = held.head`
 
-// retentionLock is the advisory lock of the instance that drops reports. The number is arbitrary.
+// retentionLock is the advisory lock of the instance that drops or moves partitions of reports. The number is
+// arbitrary.
 const retentionLock = int64(0x6d697344726f7073) // "misDrops"
 
 // keyLifetime is the minimum time for which mishap recognises a crash that is sent again.
@@ -133,21 +135,32 @@ func (t expiredTypes) where() string {
 	return "problem_type = any(@types::text[])"
 }
 
-func dropReports(ctx context.Context, s *Store, until expiry) (months []string, err error) {
-	conn, err := s.Pool.Acquire(ctx)
+// LockPartitions returns a connection that holds the lock for dropping and moving partitions of reports, and a
+// function that ends it. It returns no connection if another instance holds the lock.
+func (s *Store) LockPartitions(ctx context.Context) (conn *pgxpool.Conn, unlock func() error, err error) {
+	conn, err = s.Pool.Acquire(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("drop reports: %w", Classify(err))
+		return nil, nil, Wrap(err, "lock partitions")
 	}
-	defer conn.Release()
 	var locked bool
 	lock := pgx.NamedArgs{"lock": retentionLock}
 	if err := conn.QueryRow(ctx, sqlTryLock, lock).Scan(&locked); err != nil || !locked {
-		return nil, Classify(err)
+		conn.Release()
+		return nil, nil, Wrap(err, "lock partitions")
 	}
-	defer func() {
-		_, unlockErr := conn.Exec(context.WithoutCancel(ctx), sqlUnlock, lock)
-		err = errors.Join(err, Classify(unlockErr))
-	}()
+	return conn, func() error {
+		defer conn.Release()
+		_, err := conn.Exec(context.WithoutCancel(ctx), sqlUnlock, lock)
+		return Classify(err)
+	}, nil
+}
+
+func dropReports(ctx context.Context, s *Store, until expiry) (months []string, err error) {
+	conn, unlock, err := s.LockPartitions(ctx)
+	if err != nil || conn == nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
 	d := &dropping{store: s, conn: conn.Conn()}
 	if err := d.drop(ctx, until, false); err != nil {
 		return d.months, fmt.Errorf("drop reports: %w", Classify(err))
@@ -183,6 +196,7 @@ func (d *dropping) drop(ctx context.Context, until expiry, keys bool) error {
 	if err != nil {
 		return err
 	}
+	var away error // the archives that are down
 	for _, f := range found {
 		p, ok := partitionNamed(f.name)
 		if !ok {
@@ -200,10 +214,14 @@ func (d *dropping) drop(ctx context.Context, until expiry, keys bool) error {
 			}
 		}
 		if err := d.dropOne(ctx, p, f, of); err != nil {
-			return fmt.Errorf("%s: %w", f.name, err)
+			err = fmt.Errorf("%s: %w", f.name, Classify(err))
+			if !IsArchiveAway(err) {
+				return err
+			}
+			away = err
 		}
 	}
-	return nil
+	return away
 }
 
 // clearChunk is the number of keys that one statement deletes.
