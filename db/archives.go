@@ -218,6 +218,9 @@ func dropForeign(ctx context.Context, tx pgx.Tx, p partition, archive string, no
 }
 
 const (
+	sqlArchiveNames = `
+		select substr(srvname, length('` + archiveServer + `') + 1) from pg_foreign_server
+		where starts_with(srvname, '` + archiveServer + `') order by oid`
 	sqlColumns = `
 		select a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attstorage = 'e',
 			coalesce(pg_get_expr(d.adbin, d.adrelid), '')
@@ -252,8 +255,8 @@ func ArchiveAddress(ctx context.Context, q Querier, name string) (*pgx.ConnConfi
 }
 
 // connectionKeys are the options of a foreign server that pgx knows too.
-var connectionKeys = []string{"host", "port", "dbname", "user", "password", "sslmode", "sslrootcert", "sslcert", "sslkey",
-	"connect_timeout", "target_session_attrs", "application_name"}
+var connectionKeys = []string{"host", "port", "dbname", "user", "password", "sslmode", "sslrootcert", "sslcert",
+	"sslkey", "connect_timeout", "target_session_attrs", "application_name"}
 
 // ConnectArchive connects to an archive. It returns ErrArchiveAway if that fails.
 func ConnectArchive(ctx context.Context, q Querier, name string) (*pgx.Conn, error) {
@@ -399,4 +402,58 @@ func alignColumns(ctx context.Context, remote *pgx.Conn, table string, here []Co
 		}
 	}
 	return nil
+}
+
+// ArchiveNames returns the names of all archives, in the order in which they were added.
+func ArchiveNames(ctx context.Context, q Querier) ([]string, error) {
+	names, err := List(ctx, q, sqlArchiveNames, nil, pgx.RowTo[string])
+	return names, Wrap(err, "archives")
+}
+
+// ArchiveState is what an archive stores, and whether it answers.
+type ArchiveState struct {
+	Name  string
+	Parts ArchivedList
+	Err   error // nil: it answers
+}
+
+// archiveAnswerTime limits how long ArchiveStates waits for an archive.
+const archiveAnswerTime = time.Second
+
+// ArchiveStates asks all archives at the same time whether they answer.
+func ArchiveStates(ctx context.Context, h *Handle) ([]ArchiveState, error) {
+	names, err := ArchiveNames(ctx, h.Pool)
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	parts, err := ReadArchived(ctx, h.Pool)
+	if err != nil {
+		return nil, err
+	}
+	states := make([]ArchiveState, len(names))
+	for i, name := range names {
+		states[i].Name = name
+		for _, p := range parts {
+			if p.Archive == name {
+				states[i].Parts = append(states[i].Parts, p)
+			}
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, archiveAnswerTime)
+	defer cancel()
+	var asking sync.WaitGroup
+	for i := range states {
+		address, err := ArchiveAddress(ctx, h.Pool, states[i].Name)
+		if err != nil {
+			return nil, err
+		}
+		asking.Go(func() {
+			conn, err := connectArchive(ctx, address)
+			if states[i].Err = err; err == nil {
+				_ = conn.Close(context.WithoutCancel(ctx))
+			}
+		})
+	}
+	asking.Wait()
+	return states, nil
 }

@@ -127,7 +127,8 @@ func useStore(ctx context.Context, c config.Config, log *slog.Logger, do func(*d
 	if err := db.Migrate(ctx, database.url, log); err != nil {
 		return err
 	}
-	store, err := db.Open(ctx, db.Config{URL: database.url, Log: log, Privacy: c.Privacy(), Rights: c.Rights()})
+	store, err := db.Open(ctx, db.Config{URL: database.url, Log: log, Privacy: c.Privacy(), Rights: c.Rights(),
+		Partitions: db.PartitionsBy(c.ReportsPartitions)})
 	if err != nil {
 		return err
 	}
@@ -297,7 +298,8 @@ func (p *program) printCheck(r crash.CheckResult) error {
 // readingCommands are the commands that change nothing in the database. Others leave a record in the
 // audit log. "mishap serve" records what people do.
 var readingCommands = map[string]bool{
-	"mishap access list": true, "mishap check": true, "mishap gate": true, "mishap inspect": true, "mishap serve": true,
+	"mishap access list": true, "mishap archive list": true,
+	"mishap check": true, "mishap gate": true, "mishap inspect": true, "mishap serve": true,
 	"mishap symbols list": true, "mishap token list": true, "mishap user list": true, "mishap version": true,
 }
 

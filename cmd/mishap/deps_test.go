@@ -269,7 +269,7 @@ var libraries = map[string]string{
 	"go.opentelemetry.io/otel":                       "crash/span cmd/mishap/traces",
 	"golang.org/x/net/bpf":                           "crash/symbols/sandbox",
 	"golang.org/x/oauth2":                            "handlers/people",
-	"golang.org/x/sync":                              "crash/symbols/* db handlers/ingest cmd/mishap",
+	"golang.org/x/sync":                              "crash/symbols/* db db/archive handlers/ingest cmd/mishap",
 	"golang.org/x/sys/unix":                          "crash/symbols/sandbox db db/embedded cmd/mishap/*",
 	"golang.org/x/term":                              "cmd/mishap",
 	"golang.org/x/time":                              "db",

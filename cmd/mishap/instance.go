@@ -25,6 +25,7 @@ import (
 	"mishap/crash/symbols/cores"
 	"mishap/crash/symbols/worker"
 	"mishap/db"
+	"mishap/db/archive"
 	"mishap/db/bugs"
 	"mishap/db/events"
 	"mishap/db/people"
@@ -476,6 +477,16 @@ func (i *instance) sharedTasks() []task {
 		6 * time.Hour, func(ctx context.Context) error {
 			return errors.Join(i.store.DropOldReports(ctx, i.config.ReportsKeep()),
 				upkeep.NewRetention(i.store, i.config.Privacy()).DropOldCounts(ctx, i.config.CountsKeepYears))
+		},
+	}, {
+		"archive-reports", "moves months of reports that are older than archive_after_months to an archive, and finishes " +
+			"such moves",
+		6 * time.Hour, func(ctx context.Context) error {
+			var before time.Time
+			if months := i.config.ArchiveAfterMonths; months > 0 {
+				before = i.now().UTC().AddDate(0, -months, 0)
+			}
+			return errors.Join(i.store.PlanNextMonth(ctx, db.LargeMonth), archive.New(i.store).MoveOld(ctx, before))
 		},
 	}, {
 		"expire-fields", "begins to remove private fields that are older than private_keep_days",

@@ -141,7 +141,8 @@ local_config.default.toml, or else from /etc/mishap/config.toml, and from the en
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.PersistentFlags().String("config", config.DefaultFile, "the configuration `file`")
 	root.AddCommand(p.serveCommand(), p.importCommand(), p.inspectCommand(), p.migrateCommand(), p.userCommand(),
-		p.accessCommand(), p.auditCommand(), systemCommand(p), tokenCommand(p), p.filingsCommand(), p.bugsCommand(),
+		p.accessCommand(), p.archiveCommand(),
+		p.auditCommand(), systemCommand(p), tokenCommand(p), p.filingsCommand(), p.bugsCommand(),
 		p.checkCommand(), doctorCommand{p}.command(), healthCommand(p),
 		p.gateCommand(), p.regroupCommand(), privacyCommand(p), backupCommand(p), restoreCommand(p),
 		upgradeCommand(p),

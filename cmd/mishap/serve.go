@@ -286,7 +286,7 @@ func tryStore(ctx context.Context, url string, i *instance) (*db.Store, error) {
 		return nil, err
 	}
 	return db.Open(ctx, db.Config{URL: url, MaxConns: maxConns, Log: i.log, Privacy: i.config.Privacy(),
-		Rights: i.config.Rights(),
+		Rights: i.config.Rights(), Partitions: db.PartitionsBy(i.config.ReportsPartitions),
 		Tracer: i.traces.Tracer(), Statements: i.traces.Statements()})
 }
 

@@ -49,14 +49,13 @@ type Move struct {
 }
 
 const (
-	sqlArchives = `
-		select substr(srvname, length('archive_') + 1) from pg_foreign_server where srvname like 'archive\_%' order by oid`
 	sqlMoves    = `select part, archive, back, state, copied, reports from archive_moves order by part`
 	sqlCanFDW   = `create extension if not exists postgres_fdw`
 	sqlIdentity = `select encode(substr(sha256('archive'::bytea || key), 1, 16), 'hex') from erasure_key`
 
 	sqlIsEmpty = `
-		select not exists (select from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'f'))`
+		select not exists (
+			select from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'f'))`
 	sqlHasOwner    = `select to_regclass('public.archive_of') is not null`
 	sqlOwner       = `select installation from public.archive_of`
 	sqlMakeArchive = `
@@ -90,15 +89,9 @@ func errUnknown(name string, known []string) error {
 		strings.Join(known, ", "))
 }
 
-// names returns the names of all archives in the order in which they were added.
-func (s *Store) names(ctx context.Context) ([]string, error) {
-	names, err := db.List(ctx, s.Pool, sqlArchives, nil, pgx.RowTo[string])
-	return names, db.Wrap(err, "archives")
-}
-
 // List returns all archives, in the order in which they were added. It asks each for its size and version.
 func (s *Store) List(ctx context.Context) ([]Archive, error) {
-	names, err := s.names(ctx)
+	names, err := db.ArchiveNames(ctx, s.Pool)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +180,7 @@ func (s *Store) Add(ctx context.Context, name, address string) error {
 	if !validName.MatchString(name) {
 		return errBadName
 	}
-	names, err := s.names(ctx)
+	names, err := db.ArchiveNames(ctx, s.Pool)
 	if err != nil {
 		return err
 	}
@@ -362,7 +355,7 @@ func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "'
 
 // Remove forgets an archive that stores nothing. Its database stays.
 func (s *Store) Remove(ctx context.Context, name string) error {
-	names, err := s.names(ctx)
+	names, err := db.ArchiveNames(ctx, s.Pool)
 	if err != nil {
 		return err
 	}

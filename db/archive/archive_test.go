@@ -20,6 +20,9 @@ import (
 // today is the clock of these tests.
 var today = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
+// months selects the tables of months.
+const months = `select relname, '' from pg_class where relname like 'reports\_20__\___'`
+
 // setup returns a store with reports of August to November 2026, ten each, and an archive called old.
 func setup(t *testing.T) (s *archive.Store, url, remote string, ids []crash.OopsID) {
 	t.Helper()
@@ -122,10 +125,11 @@ func TestMove(t *testing.T) {
 	if after := fmt.Sprint(read(t, s, ids)); after != before {
 		t.Error("the reports differ after moving a month back")
 	}
-	if left := dbtest.Lines(t, remote, `select relname, '' from pg_class where relname like 'reports\_20__\___'`); len(left) != 1 {
+	if left := dbtest.Lines(t, remote, months); len(left) != 1 {
 		t.Errorf("the archive has the tables %v, want one month", left)
 	}
-	constraints := dbtest.Lines(t, url, `select conname, '' from pg_constraint where conrelid = 'reports_2026_09'::regclass`)
+	constraints := dbtest.Lines(t, url, `
+		select conname, '' from pg_constraint where conrelid = 'reports_2026_09'::regclass`)
 	if len(constraints) != 1 {
 		t.Errorf("got constraints %v, want a primary key only", constraints)
 	}
@@ -183,7 +187,8 @@ func TestMoveRefused(t *testing.T) {
 	t.Parallel()
 	s, url, remote, _ := setup(t)
 	state := func() string {
-		const tables = "select relname, relkind::text from pg_class where relkind in ('r', 'f') and relname ~ 'reports_2|archive'"
+		const tables = `
+			select relname, relkind::text from pg_class where relkind in ('r', 'f') and relname ~ 'reports_2|archive'`
 		return fmt.Sprint(dbtest.Lines(t, url, tables), dbtest.Lines(t, remote, tables),
 			dbtest.Lines(t, url, "select part, state from archive_moves"),
 			dbtest.Lines(t, url, "select srvname, '' from pg_foreign_server"))
@@ -289,7 +294,7 @@ func TestDropArchived(t *testing.T) {
 	if err := s.Finish(t.Context()); err != nil {
 		t.Fatalf("finish: %v", err)
 	}
-	if left := dbtest.Lines(t, remote, `select relname, '' from pg_class where relname like 'reports\_20__\___'`); len(left) != 0 {
+	if left := dbtest.Lines(t, remote, months); len(left) != 0 {
 		t.Errorf("the archive still has %v", left)
 	}
 	check(t, s)

@@ -67,7 +67,7 @@ var (
 // in another archive, and Unavailable if a database cannot be reached or has no space left. After an error nothing
 // has changed for readers.
 func (s *Store) Move(ctx context.Context, month, archive string, progress Progress) (int64, error) {
-	names, err := s.names(ctx)
+	names, err := db.ArchiveNames(ctx, s.Pool)
 	if err != nil {
 		return 0, err
 	}
@@ -84,7 +84,8 @@ func (s *Store) Back(ctx context.Context, month string, progress Progress) (int6
 }
 
 // moveMonth moves all partitions of a month.
-func (s *Store) moveMonth(ctx context.Context, month, archive string, back bool, progress Progress) (n int64, err error) {
+func (s *Store) moveMonth(ctx context.Context, month, archive string, back bool, progress Progress) (
+	n int64, err error) {
 	begin, err := time.Parse("2006-01", month)
 	if err != nil {
 		return 0, errMonth
@@ -179,8 +180,8 @@ func (s *Store) movePart(ctx context.Context, conn *pgxpool.Conn, p db.ReportsPa
 	m := newMover(s, local, remote, p, move, progress)
 	err = m.run(ctx)
 	if err != nil && ctx.Err() == nil && remote.IsClosed() {
-		return 0, crash.Errorf(crash.Unavailable, db.ErrArchiveAway.Code, "The connection to the archive %s has broken. The same "+
-			"command continues where it was.", move.Archive).Because(err)
+		return 0, crash.Errorf(crash.Unavailable, db.ErrArchiveAway.Code, "The connection to the archive %s has broken. The "+
+			"same command continues where it was.", move.Archive).Because(err)
 	}
 	if db.IsFull(err) {
 		full := crash.Errorf(crash.Unavailable, "archive_full", "There is not enough space for %s on the server that it is "+
@@ -199,7 +200,8 @@ func (s *Store) movePart(ctx context.Context, conn *pgxpool.Conn, p db.ReportsPa
 }
 
 // begin records a new move, after it has made sure that the partition can be moved.
-func (s *Store) begin(ctx context.Context, conn *pgxpool.Conn, p db.ReportsPart, archive string, back bool) (Move, error) {
+func (s *Store) begin(ctx context.Context, conn *pgxpool.Conn, p db.ReportsPart, archive string, back bool) (
+	Move, error) {
 	if now := s.Now(); p.Until.Add(settle).After(now) {
 		return Move{}, crash.Errorf(crash.Conflict, "month_not_over", "%s is still written to: it can be moved from %s.",
 			p.Table, p.Until.Add(settle).Format("2006-01-02 15:04 UTC"))
@@ -209,8 +211,8 @@ func (s *Store) begin(ctx context.Context, conn *pgxpool.Conn, p db.ReportsPart,
 		return Move{}, err
 	}
 	if erasing {
-		return Move{}, crash.Errorf(crash.Conflict, "erasure_running", "A machine is being erased from %s and other tables. Try "+
-			"again when that is done.", p.Table)
+		return Move{}, crash.Errorf(crash.Conflict, "erasure_running", "A machine is being erased from %s and other "+
+			"tables. Try again when that is done.", p.Table)
 	}
 	if err := s.WaitCounted(ctx); err != nil {
 		return Move{}, err
@@ -304,7 +306,7 @@ func (m *mover) prepare(ctx context.Context) (err error) {
 	}
 	return pgx.BeginFunc(ctx, m.target, func(tx pgx.Tx) error {
 		statements := []string{"create table " + m.copy + " (" + strings.Join(definitions, ", ") + ")",
-			"alter table " + m.copy + " add primary key (received, id)"}
+			"alter table " + m.copy + " add constraint " + m.part.Table + "_pkey primary key (received, id)"}
 		for _, c := range m.columns {
 			if c.Apart {
 				statements = append(statements, "alter table "+m.copy+" alter column "+c.Quoted()+" set storage external")
@@ -386,7 +388,7 @@ func (m *mover) copyWhere(ctx context.Context, where string) (n int64, err error
 	return n, err
 }
 
-// index makes the indexes of reports on the copy, with the names that PostgreSQL would choose.
+// index makes the indexes of reports on the copy.
 func (m *mover) index(ctx context.Context) error {
 	m.progress("making indexes of "+m.part.Table, 100, 100)
 	type index struct{ Definition, Name string }
@@ -399,7 +401,7 @@ func (m *mover) index(ctx context.Context) error {
 		if !found {
 			return fmt.Errorf("unexpected definition of the index %s: %s", i.Name, i.Definition)
 		}
-		name := m.copy + strings.TrimPrefix(i.Name, "reports")
+		name := m.part.Table + strings.TrimPrefix(i.Name, "reports")
 		if _, err := m.target.Exec(ctx, "create index if not exists "+quote(name)+" on "+m.copy+" using "+rest); err != nil {
 			return err
 		}
@@ -637,10 +639,10 @@ func (s *Store) Finish(ctx context.Context) (err error) {
 // MoveOld moves the months that ended before a time to the archive that was added last, the oldest first. It
 // finishes earlier moves. It does nothing if there is no archive.
 func (s *Store) MoveOld(ctx context.Context, before time.Time) error {
-	if err := s.Finish(ctx); err != nil {
+	if err := errors.Join(s.Finish(ctx), db.AlignArchives(ctx, s.Pool)); err != nil {
 		return err
 	}
-	names, err := s.names(ctx)
+	names, err := db.ArchiveNames(ctx, s.Pool)
 	if err != nil || len(names) == 0 || before.IsZero() {
 		return err
 	}

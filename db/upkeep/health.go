@@ -56,6 +56,7 @@ type Facts struct {
 	MailWaiting  time.Duration // age of the oldest of these
 
 	Standbys []Standby
+	Archives []db.ArchiveState
 
 	Backups crash.Backups
 
@@ -81,7 +82,7 @@ type Standby struct {
 // admins, the metric mishap_health and "mishap doctor" show these checks.
 func Judge(v Facts) []crash.HealthCheck {
 	return []crash.HealthCheck{judgeClock(v), judgeFiling(v), judgeTracker(v), judgeSymbols(v), judgeMail(v),
-		judgeReplication(v),
+		judgeReplication(v), JudgeArchives(v.Archives),
 		JudgeBackup(v.Backups, v.At), JudgeVerification(v.Backups, v.At),
 		found("rights", "Rights", v.Unconfirmed > 0, crash.Counted(v.Unconfirmed,
 			"right to private data from an upgrade needs", "rights to private data from an upgrade need")+" confirming.",
@@ -231,6 +232,34 @@ func judgeReplication(v Facts) crash.HealthCheck {
 	}
 	if len(details) > 0 {
 		c.Detail = strings.Join(details, " ")
+	}
+	return c
+}
+
+// JudgeArchives judges the servers that store old reports.
+func JudgeArchives(all []db.ArchiveState) crash.HealthCheck {
+	c := crash.HealthCheck{ID: "archives", Name: "Archives", Remedy: "start the server, or correct its address; what it " +
+		"stores is missing until then, and erasures wait"}
+	var details, away []string
+	for _, a := range all {
+		detail := a.Name + " stores no reports."
+		if n := len(a.Parts); n > 0 {
+			detail = fmt.Sprintf("%s stores reports that arrived from %s to %s.", a.Name, a.Parts[0].From.Format(time.DateOnly),
+				a.Parts[n-1].Until.AddDate(0, 0, -1).Format(time.DateOnly))
+		}
+		if a.Err != nil {
+			away = append(away, a.Name)
+			detail += " " + a.Err.Error()
+		}
+		details = append(details, detail)
+	}
+	c.Detail = strings.Join(details, " ")
+	switch {
+	case len(all) == 0:
+		c.Off, c.Detail = true, "All reports are in mishap’s own database."
+	case len(away) > 0:
+		c.Problem = "An archive cannot be reached: " + strings.Join(away, ", ") + "."
+		c.Warning = true
 	}
 	return c
 }
@@ -386,7 +415,11 @@ func (s *Vitals) Read(ctx context.Context) (v Facts, err error) {
 		b.Lag = seconds(lag)
 		return b, err
 	})
-	return v, db.Wrap(err, "standbys")
+	if err != nil {
+		return v, db.Wrap(err, "standbys")
+	}
+	v.Archives, err = db.ArchiveStates(ctx, s.Handle)
+	return v, err
 }
 
 func seconds(n float64) time.Duration { return time.Duration(max(n, 0) * float64(time.Second)) }

@@ -57,6 +57,8 @@ type Config struct {
 	IngestMaxAgeDays     int
 	ReportsKeepDays      int
 	ReportsKeepTypes     string       // see privacy.ParseKeepTypes
+	ReportsPartitions    string       // size, month or week
+	ArchiveAfterMonths   int          // 0: never
 	CountsKeepYears      int          // 0: for ever, else at least 2
 	AuditKeepDays        int          // 0: for ever, else at least 31
 	PrivacyFields        string       // see privacy.Parse

@@ -63,6 +63,8 @@ func (c *Config) keys() []key {
 		number("reports_keep_days", "a number of days, or 0 for ever", &c.ReportsKeepDays, 0, 36500),
 		list("reports_keep_types", "problem types with a number of days, or 0 for ever, such as KernelOops=90 Snap=30, "+
 			"or nothing", &c.ReportsKeepTypes, parses(privacy.ParseKeepTypes)),
+		choice("reports_partitions", &c.ReportsPartitions, "size", "month", "week"),
+		number("archive_after_months", "a number of months, or 0 for never", &c.ArchiveAfterMonths, 0, 1200),
 		except(number("counts_keep_years", "a number of years, at least 2, or 0 for ever", &c.CountsKeepYears, 0, 100),
 			func() bool { return c.CountsKeepYears == 1 }), // lists and charts cover more than a year
 		except(number("audit_keep_days", "a number of days above 30, or 0 for ever", &c.AuditKeepDays, 0, 36500),

@@ -258,7 +258,7 @@ func (d *doctor) inspect(ctx context.Context, h *db.Handle, name string) facts {
 			out.findings = append(out.findings, warned("routes", "the routes of bugs cannot be read: "+explain(err),
 				"run mishap doctor again"))
 		}
-		out.findings = append(out.findings, d.backups(ctx, h)...)
+		out.findings = append(append(out.findings, d.backups(ctx, h)...), archives(ctx, h))
 	}
 	return out
 }
@@ -279,6 +279,15 @@ func (d *doctor) backups(ctx context.Context, h *db.Handle) []Finding {
 		return []Finding{failed("backup", explain(err), "see docs/operating.md")}
 	}
 	return []Finding{judged(upkeep.JudgeBackup(b, d.Now())), judged(upkeep.JudgeVerification(b, d.Now()))}
+}
+
+// archives checks the servers with old reports.
+func archives(ctx context.Context, h *db.Handle) Finding {
+	all, err := db.ArchiveStates(ctx, h)
+	if err != nil {
+		return failed("archives", explain(err), "run mishap archive list")
+	}
+	return judged(upkeep.JudgeArchives(all))
 }
 
 // judged returns the finding of a health check.
