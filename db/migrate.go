@@ -70,13 +70,11 @@ func migrateFiles(ctx context.Context, url string, log *slog.Logger, files fs.FS
 	if err != nil {
 		return err
 	}
+	if _, err := CheckPooler(ctx, url); err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
 	pc.MaxConns = migrateConnections
-	// tern resets the session after each file, so these settings are parameters of the connection. A
-	// migration may run for long, but must not wait for long for a busy table: every other statement
-	// on that table would wait behind it.
-	pc.ConnConfig.RuntimeParams["application_name"] = "mishap migrate"
-	pc.ConnConfig.RuntimeParams["statement_timeout"] = "0"
-	pc.ConnConfig.RuntimeParams["lock_timeout"] = "10s"
+	pc.AfterConnect = migrateSettings.apply
 	pool, err := pgxpool.NewWithConfig(ctx, pc)
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
@@ -85,9 +83,6 @@ func migrateFiles(ctx context.Context, url string, log *slog.Logger, files fs.FS
 
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
-		if refused := Refusal(err); refused != nil {
-			return refused.Because(err)
-		}
 		return fmt.Errorf("migrate: %w", err)
 	}
 	defer conn.Release()
@@ -132,6 +127,10 @@ func migrateFiles(ctx context.Context, url string, log *slog.Logger, files fs.FS
 	}
 	return err
 }
+
+// migrateSettings let a migration run for long, but not wait for long for a busy table: every other statement
+// on that table would wait behind it.
+var migrateSettings = settings{"application_name": "mishap migrate", "statement_timeout": "0", "lock_timeout": "10s"}
 
 // checkServer returns Invalid if PostgreSQL is older than the oldest version that mishap supports.
 func checkServer(conn *pgx.Conn) error {
@@ -203,6 +202,7 @@ func migrateOwn(ctx context.Context, conn *pgx.Conn, log *slog.Logger, files fs.
 	m.OnStart = func(_ int32, name, _, _ string) {
 		changed = true
 		log.InfoContext(ctx, "migrating the database", "migration", name)
+		_ = migrateSettings.apply(ctx, conn) // tern resets them after each file; after an error, the file fails, too
 	}
 	if err := m.Migrate(ctx); err != nil {
 		return false, fmt.Errorf("migrate: %w", err)

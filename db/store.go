@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"slices"
@@ -77,7 +78,7 @@ type Store struct {
 
 // sessionSettings are PostgreSQL settings of each connection, unless the URL sets them. They
 // prevent endless statements, and make dates in SQL UTC dates.
-var sessionSettings = map[string]string{
+var sessionSettings = settings{
 	"application_name":                    "mishap",
 	"timezone":                            "UTC",
 	"statement_timeout":                   "30s",
@@ -99,12 +100,13 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if c.MaxConns > 0 {
 		pc.MaxConns = c.MaxConns
 	}
-	for name, value := range sessionSettings {
-		if _, given := pc.ConnConfig.RuntimeParams[name]; !given {
-			pc.ConnConfig.RuntimeParams[name] = value
-		}
+	unset := maps.Clone(sessionSettings)
+	maps.DeleteFunc(unset, func(name, _ string) bool { _, given := pc.ConnConfig.RuntimeParams[name]; return given })
+	pc.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		timesInUTC(conn)
+		return unset.apply(ctx, conn)
 	}
-	pc.AfterConnect, pc.PrepareConn = timesInUTC, prepareReader
+	pc.PrepareConn = prepareReader
 	pc.ConnConfig.Tracer = c.Statements
 	var pool *pgxpool.Pool
 	dropFrozen(pc, func() { pool.Reset() })
@@ -154,11 +156,10 @@ func (s *Store) Ping(ctx context.Context) error {
 }
 
 // timesInUTC makes pgx return all timestamps in UTC.
-func timesInUTC(_ context.Context, conn *pgx.Conn) error {
+func timesInUTC(conn *pgx.Conn) {
 	conn.TypeMap().RegisterType(&pgtype.Type{
 		Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
 	})
-	return nil
 }
 
 // OrZero returns a scan target that sets *t to a time, or to the zero time for null.

@@ -449,18 +449,19 @@ func open(ctx context.Context, address string) (*pgx.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.ConnConfig.RuntimeParams["application_name"] = "mishap backup"
-	c.ConnConfig.RuntimeParams["statement_timeout"] = "0"
-	c.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "0"
+	if _, err := db.CheckPooler(ctx, address); err != nil {
+		return nil, db.Classify(err)
+	}
 	conn, err := pgx.ConnectConfig(ctx, c.ConnConfig)
 	if err == nil {
-		return conn, nil
+		_, err = conn.Exec(ctx, sqlNoLimits)
 	}
-	if refused := db.Refusal(err); refused != nil {
-		return nil, refused.Because(err)
-	}
-	return nil, db.Classify(err)
+	return conn, db.Classify(err)
 }
+
+const sqlNoLimits = `
+	select set_config('application_name', 'mishap backup', false), set_config('statement_timeout', '0', false),
+		set_config('idle_in_transaction_session_timeout', '0', false)`
 
 // variables maps the parameters of an address to the environment variables of PostgreSQL's programs.
 // The programs do not know the other parameters that pgx accepts.

@@ -339,11 +339,12 @@ func (s *Erasing) tidy(ctx context.Context) error {
 		return fmt.Errorf("tidy after an erasure: %w", db.Classify(err))
 	}
 	defer conn.Release()
+	defer func() { _ = conn.Conn().Close(context.WithoutCancel(ctx)) }() // it has no time limit any more
 	sqls := []string{sqlNoLimit}
 	for _, table := range tidyTables {
 		sqls = append(sqls, "vacuum (analyze) "+table)
 	}
-	for _, sql := range append(sqls, sqlLimit) {
+	for _, sql := range sqls {
 		if _, err := conn.Exec(ctx, sql); err != nil {
 			return fmt.Errorf("tidy after an erasure: %w", db.Classify(err))
 		}
@@ -351,10 +352,7 @@ func (s *Erasing) tidy(ctx context.Context) error {
 	return nil
 }
 
-const (
-	sqlNoLimit = `set statement_timeout = 0`
-	sqlLimit   = `reset statement_timeout`
-)
+const sqlNoLimit = `set statement_timeout = 0`
 
 // ErasureLine is a line of a dump: one thing that is known about a machine.
 type ErasureLine struct {

@@ -208,11 +208,18 @@ func (d *doctor) database(ctx context.Context) facts {
 		}
 		url, name = found.URL, "private PostgreSQL"
 	}
+	pooled, err := db.CheckPooler(ctx, url)
+	if pooled && err != nil {
+		return facts{findings: []Finding{failed("database", explain(err), "see docs/operating.md, High availability")}}
+	}
 	h, err := db.OpenReadOnly(ctx, url)
 	if err != nil {
 		return facts{findings: []Finding{failed("database", explain(err), "correct database_url")}}
 	}
 	defer h.Pool.Close()
+	if pooled {
+		name += " (through a connection pooler in session mode)"
+	}
 	return d.inspect(ctx, h, name)
 }
 

@@ -212,6 +212,12 @@ func TestBroken(t *testing.T) {
 			"database", Failure, "no_such_one"},
 		{"encoding", func(t *testing.T, s *site) { s.keys["database_url"] = dbtest.Latin1(t) }, "database", Failure,
 			"is LATIN1, and mishap needs UTF8"},
+		{"pooler", func(t *testing.T, s *site) {
+			s.keys["database_url"] = dbtest.Pooler(t, s.keys["database_url"], "transaction", "")
+		}, "database", Failure, "A connection pooler"},
+		{"pooler that keeps connections", func(t *testing.T, s *site) {
+			s.keys["database_url"] = dbtest.Pooler(t, s.keys["database_url"], "session", "")
+		}, "database", OK, "through a connection pooler in session mode"},
 		{"empty database", func(t *testing.T, s *site) { s.keys["database_url"] = dbtest.Empty(t) },
 			"schema", Warning, "empty"},
 		{"old schema", sql(`delete from applied_migrations where version = (select max(version) from applied_migrations)`),
