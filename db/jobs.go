@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -297,6 +298,7 @@ func interruptible(ctx, running context.Context, do func(context.Context) error)
 // the database must be reached directly or through a pooler in session mode.
 type instance struct {
 	config *pgx.ConnConfig
+	roles  string          // see Config.Roles
 	ctx    context.Context // never ends, because the lock outlives the request that acquires it
 
 	mu     sync.Mutex
@@ -310,12 +312,29 @@ const lockTimeout = 5 * time.Second
 
 const (
 	sqlInstanceSettings = `
-		select set_config('idle_session_timeout', '0', false), set_config('application_name', 'mishap instance', false)`
-	sqlLockInstance = `select pg_try_advisory_lock(@instance)`
+		select set_config('idle_session_timeout', '0', false),
+			set_config('application_name', 'mishap instance' || @roles, false)`
+	sqlLockInstance   = `select pg_try_advisory_lock(@instance)`
+	sqlCountInstances = `
+		select count(*) filter (where application_name like '% web%'),
+			count(*) filter (where application_name like '% ingest%')
+		from pg_stat_activity where datname = current_database() and application_name like 'mishap instance%'`
 )
 
-func newInstance(ctx context.Context, config *pgx.ConnConfig) *instance {
-	return &instance{config: config, ctx: context.WithoutCancel(ctx)}
+func newInstance(ctx context.Context, config *pgx.ConnConfig, roles []string) *instance {
+	return &instance{config: config, roles: strings.Join(append([]string{""}, roles...), " "),
+		ctx: context.WithoutCancel(ctx)}
+}
+
+// Instances is how many instances serve pages and how many receive reports.
+type Instances struct{ Web, Ingest int }
+
+// CountInstances counts the instances that are alive, with this one.
+func (s *Handle) CountInstances(ctx context.Context) (n Instances, err error) {
+	if _, err = s.instance.number(ctx); err == nil {
+		err = s.Pool.QueryRow(ctx, sqlCountInstances).Scan(&n.Web, &n.Ingest)
+	}
+	return n, Wrap(err, "count instances")
 }
 
 // number returns the number of this instance, on which it holds the lock. After a lost connection
@@ -342,7 +361,7 @@ func (i *instance) number(ctx context.Context) (int64, error) {
 	}
 	id := randomNumber()
 	var locked bool
-	_, err = conn.Exec(ctx, sqlInstanceSettings)
+	_, err = conn.Exec(ctx, sqlInstanceSettings, pgx.NamedArgs{"roles": i.roles})
 	if err == nil {
 		err = conn.QueryRow(ctx, sqlLockInstance, pgx.NamedArgs{"instance": id}).Scan(&locked)
 	}

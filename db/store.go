@@ -50,6 +50,7 @@ type Config struct {
 	Now      func() time.Time   // returns the current time; nil means time.Now
 	Privacy  *privacy.Table     // which fields are secret; nil means the built-in table
 	Rights   crash.RightsConfig // that people have beside those that administrators give them
+	Roles    []string           // what this instance does, as other instances see it: "web", "ingest"
 
 	Partitions PartitionsBy // of reports; empty means PartitionsBySize
 
@@ -208,8 +209,8 @@ func newHandle(ctx context.Context, pool *pgxpool.Pool, c Config) (*Handle, erro
 	}
 	h := &Handle{
 		Pool: pool, Log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), Now: c.Now,
-		instance: newInstance(ctx, pool.Config().ConnConfig), password: pool.Config().ConnConfig.Password, inserter: inserter,
-		tracer: c.Tracer, Rights: c.Rights,
+		instance: newInstance(ctx, pool.Config().ConnConfig, c.Roles),
+		password: pool.Config().ConnConfig.Password, inserter: inserter, tracer: c.Tracer, Rights: c.Rights,
 	}
 	if h.Now == nil {
 		h.Now = time.Now

@@ -233,7 +233,7 @@ func (s *Server) limitTo(perMinute int, next http.Handler) http.Handler {
 	if perMinute == 0 {
 		return next
 	}
-	return httprate.LimitBy(perMinute, time.Minute, rateLimitKey, httprate.WithLimitHandler(s.web.Do(
+	limited := httprate.LimitBy(perMinute, time.Minute, rateLimitKey, httprate.WithLimitHandler(s.web.Do(
 		func(_ http.ResponseWriter, r *http.Request) error {
 			select {
 			case <-time.After(refusalPause):
@@ -242,6 +242,12 @@ func (s *Server) limitTo(perMinute int, next http.Handler) http.Handler {
 			return crash.Errorf(crash.TooMany, "too_many_requests",
 				"Too many requests: at most %d a minute. Go on later.", perMinute)
 		})))(next)
+	if s.web.Config.Instances == nil {
+		return limited
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		limited.ServeHTTP(w, proxies.Share(r, perMinute, s.web.Config.Instances()))
+	})
 }
 
 // refusalPause is how long a client waits for the answer that it sent too many requests. Without it,

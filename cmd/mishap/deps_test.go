@@ -247,7 +247,7 @@ var libraries = map[string]string{
 	"github.com/coreos/go-oidc/v3":                   "handlers/people",
 	"github.com/exaring/otelpgx":                     "cmd/mishap/traces",
 	"github.com/go-chi/chi/v5":                       "handlers/*",
-	"github.com/go-chi/httprate":                     "handlers handlers/ingest",
+	"github.com/go-chi/httprate":                     "handlers handlers/ingest handlers/proxies",
 	"github.com/hashicorp/golang-lru/v2":             "crash/cache handlers/ingest",
 	"github.com/jackc/pgx/v5":                        "db/* cmd/mishap/*",
 	"github.com/jackc/puddle/v2":                     "db",

@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -84,6 +85,8 @@ type instance struct {
 	// connection returns the state of the connection to the tracker; nil: this instance files no bugs.
 	connection func(context.Context) (crash.Connection, error)
 	background *background
+
+	webInstances, ingestInstances atomic.Int64 // alive; they share limits of requests
 }
 
 // newInstance returns an instance whose servers answer that it is starting.
@@ -132,6 +135,7 @@ func (i *instance) build() error {
 			Disk:           i.disk,
 			RatePerSystem:  i.config.IngestRatePerSystem,
 			RatePerAddress: i.config.IngestRatePerAddress,
+			Instances:      func() int { return int(i.ingestInstances.Load()) },
 			TrustedProxies: i.config.ProxyNetworks(),
 			Log:            i.log,
 			Now:            i.now,
@@ -261,6 +265,7 @@ func (i *instance) buildWeb() error {
 			APIRatePerAddress:     i.config.APIRatePerAddress,
 			APIRatePerToken:       i.config.APIRatePerToken,
 			ExportRatePerAddress:  i.config.ExportRatePerAddress,
+			Instances:             func() int { return int(i.webInstances.Load()) },
 			TrackerName:           i.config.TrackerName(),
 			ConfigFile:            i.config.File,
 			TokensFromEnvironment: i.config.SetByVariable("tracker_oauth_token") != "",
@@ -532,6 +537,16 @@ func (i *instance) ownTasks() []task {
 	tasks := []task{{
 		"save-erasures", "writes the record of erasures that restoring a backup needs",
 		time.Minute, (&erasuresFile{instance: i}).save,
+	}, {
+		"count-instances", "counts the instances that are alive, because they share the limits of requests",
+		5 * time.Second, func(ctx context.Context) error {
+			n, err := i.store.CountInstances(ctx)
+			if err == nil { // else they keep their shares
+				i.webInstances.Store(int64(n.Web))
+				i.ingestInstances.Store(int64(n.Ingest))
+			}
+			return err
+		},
 	}, {
 		"log-outage", "logs that the database works again after an outage",
 		time.Second, func(ctx context.Context) error {

@@ -286,8 +286,19 @@ func tryStore(ctx context.Context, url string, i *instance) (*db.Store, error) {
 		return nil, err
 	}
 	return db.Open(ctx, db.Config{URL: url, MaxConns: maxConns, Log: i.log, Privacy: i.config.Privacy(),
-		Rights: i.config.Rights(), Partitions: db.PartitionsBy(i.config.ReportsPartitions),
+		Rights: i.config.Rights(), Partitions: db.PartitionsBy(i.config.ReportsPartitions), Roles: i.roles(),
 		Tracer: i.traces.Tracer(), Statements: i.traces.Statements()})
+}
+
+// roles returns what this instance does, as other instances see it.
+func (i *instance) roles() (roles []string) {
+	if i.web != nil {
+		roles = append(roles, "web")
+	}
+	if i.ingest != nil {
+		roles = append(roles, "ingest")
+	}
+	return roles
 }
 
 // replaceable is a handler that can be replaced while it is in use.

@@ -64,6 +64,7 @@ type Options struct {
 	Privacy                            *privacy.Table                            // nil: the built-in table
 	APIRatePerAddress, APIRatePerToken int                                       // requests per minute; 0: no limit
 	ExportRatePerAddress               int                                       // files per minute; 0: no limit
+	Instances                          func() int                                // that share these limits; nil: 1
 
 	SMTPURL       string           // of the relay for mail, on this machine; empty: no mail is sent
 	Environment   bool             // the access token counts as coming from the environment
@@ -177,8 +178,8 @@ func New(t testing.TB, o Options) *Site {
 				SourceLinks: o.SourceLinks, VersionLinks: o.VersionLinks, Cores: o.Cores,
 				AskForCores: !o.NoCores, CorePackages: o.CorePackages,
 				APIRatePerAddress: o.APIRatePerAddress, APIRatePerToken: o.APIRatePerToken,
-				ExportRatePerAddress: o.ExportRatePerAddress,
-				TrustedProxies:       trusted, OpenID: o.OpenID, OIDC: o.OIDC, Proxy: o.Proxy,
+				ExportRatePerAddress: o.ExportRatePerAddress, Instances: o.Instances,
+				TrustedProxies: trusted, OpenID: o.OpenID, OIDC: o.OIDC, Proxy: o.Proxy,
 				RequireApp: o.RequireApp, LocalSignIn: o.LocalSignIn,
 				ConfigFile: "local_config.toml", TokensFromEnvironment: o.Environment, IngestURL: "http://localhost:8081",
 			},

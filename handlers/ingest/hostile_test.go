@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -260,6 +261,44 @@ func TestRates(t *testing.T) {
 	h.wantMetric(t, "mishap_ingest_reports_total", map[string]string{"outcome": "failed", "reason": "rate_per_system"}, 2)
 	h.wantMetric(t, "mishap_ingest_reports_total", map[string]string{"outcome": "failed", "reason": "rate_per_address"}, 3)
 	h.wantMetric(t, "mishap_ingest_reports_total", map[string]string{"outcome": "stored", "reason": "bucketed"}, 6)
+}
+
+// TestRatesOfInstances checks that two instances on one database together allow what one does, and that the
+// rest of them has the whole limit after one has died.
+func TestRatesOfInstances(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	dbtest.Must(dbtest.OpenConfig(t, db.Config{URL: url, Roles: []string{"web"}}).CountInstances(t.Context()))(t)
+	var alive atomic.Int64
+	count := func(s *db.Store) {
+		t.Helper()
+		alive.Store(int64(dbtest.Must(s.CountInstances(t.Context()))(t).Ingest))
+	}
+	var both [2]*fixture
+	for i := range both {
+		both[i] = &fixture{url: url, data: t.TempDir(), metrics: prometheus.NewRegistry(),
+			store: dbtest.OpenConfig(t, db.Config{URL: url, Roles: []string{"web", "ingest"}})}
+		both[i].serve(t, func(d *ingest.Deps) {
+			d.RatePerSystem, d.Instances = 6, func() int { return int(alive.Load()) }
+		})
+		count(both[i].store)
+	}
+	sent := 0
+	stored := func(to ...*fixture) (n int) {
+		for range 10 {
+			sent++
+			if to[sent%len(to)].post(t, "/ant", body(crashtest.Native(crashtest.Process(sent)))).status == http.StatusOK {
+				n++
+			}
+		}
+		return n
+	}
+	checktest.Equal(t, "stored by two", stored(both[:]...), 6)
+	both[1].store.Close()
+	for alive.Load() > 1 {
+		count(both[0].store)
+	}
+	checktest.Equal(t, "stored by the other one later", stored(both[0]), 3)
 }
 
 func (h *fixture) wantMetric(t *testing.T, name string, labels map[string]string, want float64) {

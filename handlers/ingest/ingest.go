@@ -65,6 +65,7 @@ type Deps struct {
 	Disk           *db.DiskWatch         // disks of the reports; nil: not watched
 	RatePerSystem  int                   // requests per minute from one machine; 0: no limit
 	RatePerAddress int                   // the same from one network address
+	Instances      func() int            // how many instances share these limits; nil: 1
 	TrustedProxies proxies.Networks      // networks whose proxies set the client's address; none: no proxy is trusted
 	AnswerWithin   time.Duration         // limit of the time from the end of a body to its answer; 0: 8 s
 	Log            *slog.Logger          // nil: none
@@ -99,13 +100,16 @@ func New(d Deps) (http.Handler, error) {
 	if d.Now == nil {
 		d.Now = time.Now
 	}
+	if d.Instances == nil {
+		d.Instances = func() int { return 1 }
+	}
 	h := &handler{
 		Deps:      d,
 		coreSpace: &coreSpace{cores: d.Cores, most: d.MaxCoresBytes, space: db.SpaceOf},
 		declined:  expirable.NewLRU[declinedCore, struct{}](maxDeclined, nil, declinedFor),
 		memory:    newMemory(d.MaxBytes),
-		bySystem:  newLimit(d.RatePerSystem),
-		byAddress: newLimit(d.RatePerAddress),
+		bySystem:  newLimit(d.RatePerSystem, d.Instances),
+		byAddress: newLimit(d.RatePerAddress, d.Instances),
 	}
 	var err error
 	if h.metrics, err = newMetrics(d.Registerer, d.Store.Collectors()); err != nil {
@@ -444,18 +448,23 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) resu
 }
 
 // limit limits requests per minute by a key; nil is no limit.
-type limit struct{ *httprate.RateLimiter }
+type limit struct {
+	*httprate.RateLimiter
 
-func newLimit(perMinute int) *limit {
+	perMinute int
+	instances func() int
+}
+
+func newLimit(perMinute int, instances func() int) *limit {
 	if perMinute <= 0 {
 		return nil
 	}
 	none := httprate.WithResponseHeaders(httprate.ResponseHeaders{})
-	return &limit{httprate.NewRateLimiter(perMinute, time.Minute, none)}
+	return &limit{httprate.NewRateLimiter(perMinute, time.Minute, none), perMinute, instances}
 }
 
 func (l *limit) exceeded(w http.ResponseWriter, r *http.Request, key string) bool {
-	return l != nil && l.OnLimit(w, r, key)
+	return l != nil && l.OnLimit(w, proxies.Share(r, l.perMinute, l.instances()), key)
 }
 
 var (

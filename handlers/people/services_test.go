@@ -241,6 +241,13 @@ func TestLimitsOfTheAPI(t *testing.T) {
 	c.Get("/api/1.0/", handlertest.Bearer(one)...).Want(http.StatusTooManyRequests)
 	c.Get("/api/1.0/", handlertest.Bearer(other)...).Want(http.StatusOK)
 	c.Get("/").Want(http.StatusOK) // pages have no limit
+
+	// One of two instances allows half as many.
+	half := handlertest.New(t, handlertest.Options{APIRatePerAddress: 6, Instances: func() int { return 2 }}).Visitor(t)
+	for range 3 {
+		half.Get("/api/1.0/").Want(http.StatusOK)
+	}
+	half.Get("/api/1.0/").Want(http.StatusTooManyRequests)
 }
 
 // TestScopesOfFiles checks which scope each kind of data needs, and that a refusal names it.

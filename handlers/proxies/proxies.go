@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/go-chi/chi/v5/middleware"
+	"github.com/go-chi/httprate"
 
 	"mishap/crash"
 )
@@ -75,6 +76,15 @@ func (n Networks) Secure(r *http.Request) bool {
 func (n Networks) ContainsPeer(r *http.Request) bool {
 	address := peer(r)
 	return slices.ContainsFunc(n, func(network netip.Prefix) bool { return network.Contains(address) })
+}
+
+// Share gives a request the share that one of several instances has in a limit of requests. Proxies distribute
+// the requests of each client evenly among the instances.
+func Share(r *http.Request, limit, instances int) *http.Request {
+	if instances < 2 {
+		return r
+	}
+	return r.WithContext(httprate.WithRequestLimit(r.Context(), max(1, limit/instances)))
 }
 
 // Key returns the key of the client for rate limits: its address or, for IPv6, its network (/64),

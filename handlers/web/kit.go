@@ -74,6 +74,8 @@ type Config struct {
 	APIRatePerAddress    int // requests a minute to the API from one address without a token; 0: no limit
 	ExportRatePerAddress int // files and feeds a minute that visitors get from one address; 0: no limit
 
+	Instances func() int // how many instances share these limits; nil: 1
+
 	TrackerName           string // such as "Launchpad"
 	ConfigFile            string // where WriteTokens writes
 	TokensFromEnvironment bool   // the environment contains the access token and overrides the file
