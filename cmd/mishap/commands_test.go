@@ -243,6 +243,26 @@ func configFile(t *testing.T, content string) string {
 
 // TestManualPages checks that each page has the usual sections, and that the page of the configuration
 // explains every key of the commented file.
+func TestSize(t *testing.T) {
+	t.Parallel()
+	wantOutput(t, nil, []string{"doctor", "--size", "500/s", "--retention", "2y", "--keep-bodies", "1000",
+		"--problems", "1000000"},
+		"43,000,000 a day, 500 a second on average and 2,000 at peaks", "1,000,000", "given", "measured\n", "calculated\n",
+		"archive servers", "by week")
+	for _, bad := range []struct {
+		args []string
+		text string
+	}{
+		{[]string{"--size", "500"}, "--size: expected a number of reports per second, hour or day"},
+		{[]string{"--size", "500/s", "--retention", "two years"}, "--retention: expected days, weeks, months or years"},
+		{[]string{"--size", "500/s", "--keep-bodies", "-1"}, "not negative"},
+		{[]string{"--size", "500/s", "--json"}, "json"},
+		{[]string{"--retention", "2y"}, "--retention needs --size"},
+	} {
+		wantStatus(t, nil, exitUsage, bad.text, append([]string{"doctor"}, bad.args...)...)
+	}
+}
+
 func TestManualPages(t *testing.T) {
 	t.Parallel()
 	const commented = "../../local_config.default.toml"

@@ -17,6 +17,7 @@ import (
 
 	"mishap/cmd/mishap/config"
 	"mishap/cmd/mishap/doctor"
+	"mishap/cmd/mishap/size"
 	"mishap/crash"
 )
 
@@ -28,6 +29,8 @@ type doctorCommand struct{ *program }
 
 func (p doctorCommand) command() *cobra.Command {
 	var asJSON bool
+	var rate, retention string
+	var plan size.Plan
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Checks the configuration and everything that mishap depends on",
@@ -38,14 +41,67 @@ warning or failure, and what to do.
 
 It changes nothing and sends no mail. It may run while mishap serves, or before the first start. Run it
 as the user that runs mishap, or as root, which becomes the owner of data_dir. Each check takes at most
-about ten seconds. The exit status is 0 if all is well, 1 with warnings, and 2 with failures.`,
+about ten seconds. The exit status is 0 if all is well, 1 with warnings, and 2 with failures.
+
+With --size it checks nothing, but calculates which machines, disks and settings so many reports need, and
+says which figures were measured.`,
 		Example: `  mishap doctor
-  mishap doctor --config /etc/mishap/config.toml --json`,
+  mishap doctor --config /etc/mishap/config.toml --json
+  mishap doctor --size 500/s --retention 2y --keep-bodies 1000`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.examine(cmd, asJSON) },
+		PreRunE: func(cmd *cobra.Command, _ []string) (err error) {
+			for _, name := range []string{"retention", "keep-bodies", "problems"} {
+				if rate == "" && cmd.Flags().Changed(name) {
+					return fmt.Errorf("--%s needs --size", name)
+				}
+			}
+			if rate == "" {
+				return nil
+			}
+			if plan.PerDay, err = size.ParseRate(rate); err != nil {
+				return fmt.Errorf("--size: %w", err)
+			}
+			if plan.Days, err = size.ParseRetention(retention); err != nil {
+				return fmt.Errorf("--retention: %w", err)
+			}
+			if plan.Bodies < 0 || plan.Problems < 0 {
+				return errors.New("--keep-bodies, --problems: expected a number that is not negative")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if rate != "" {
+				return p.size(plan)
+			}
+			return p.examine(cmd, asJSON)
+		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().StringVar(&rate, "size", "",
+		"calculate what this `rate` of reports needs, such as 500/s, 2000/h or 1000000/d")
+	cmd.Flags().StringVar(&retention, "retention", "1y", "`time` for which reports are stored, such as 90d, 8w, 6m or 2y")
+	cmd.Flags().IntVar(&plan.Bodies, "keep-bodies", 0, "`number` of bodies to store of each problem and month; 0: all")
+	cmd.Flags().IntVar(&plan.Problems, "problems", 0, "`number` of problems; 0: an estimate")
+	cmd.MarkFlagsMutuallyExclusive("size", "json")
 	return cmd
+}
+
+// size prints what a plan needs.
+func (p doctorCommand) size(plan size.Plan) error {
+	figures, advice := size.Calculate(plan)
+	w := newTable(p.out)
+	for _, f := range figures {
+		w.row(f.What, f.Value, f.Origin)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, line := range advice {
+		p.printf("%s", line)
+	}
+	p.printf("Measured: on two cores, with up to ten million reports of 20 kB. Calculated: from what each report took " +
+		"there.")
+	return nil
 }
 
 func (p doctorCommand) examine(cmd *cobra.Command, asJSON bool) error {
