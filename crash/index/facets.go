@@ -29,7 +29,7 @@ const maxFacetValues = 8
 func (ix *Index) Facets(f Filter, match func(*Problem) bool) []Facet {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	l := ix.list(f, match, match != nil)
+	l := ix.list(f, match, match != nil || f.Query != "")
 	if match != nil && f.Query == "" {
 		return ix.facets(f, match, l)
 	}
@@ -41,33 +41,52 @@ func (ix *Index) Facets(f Filter, match func(*Problem) bool) []Facet {
 func (ix *Index) facets(f Filter, match func(*Problem) bool, l *list) []Facet {
 	w := ix.window(f)
 	releases, versions := newTally(len(ix.releases.values)), newTally(len(ix.versions.values))
-	types, states, assignees, tags := map[string]int64{}, map[string]int64{}, map[string]int64{}, map[string]int64{}
-	withBug := int64(0)
+	types, states := newTally(len(ix.programs.values)), newTally(len(ix.states.values))
+	assignees, tags := map[string]int64{}, map[string]int64{}
+	withBug, nobody := int64(0), int64(0)
 	listedIn := ix.listedIn(f, match)
 	v, visible := newView(), newView()
+	var p *Problem // as the reader sees it; nil: only its counts matter
 	for at := range l.problems {
-		ix.each(at, f.Since, f.Until, func(c cell) {
-			if c.n > 0 && w.matches(c) {
-				releases.mark(uint32(ix.releaseOf[c.origin]))
-				versions.mark(c.version)
+		for b := range ix.bucketsOf(at) {
+			for _, c := range within(b.cells, f.Since, f.Until) {
+				if c.n > 0 && w.matches(c) {
+					releases.mark(uint32(ix.releaseOf[c.origin]))
+					versions.mark(c.version)
+				}
 			}
-		})
-		p := f.seen(ix.view(at, v), visible)
+		}
+		if f.New || f.ByFacts {
+			p = f.seen(ix.view(at, v), visible)
+		}
 		releases.add(func(n uint32) bool { return listedIn(p, n) })
 		versions.add(func(n uint32) bool { return !f.New || p.In(f.Release).LowestVersion() == ix.versions.values[n] })
-		types[p.Type]++
-		states[string(p.State)]++
-		if p.Bug != 0 {
+		b, m := ix.bucket(at), ix.more(at)
+		types.problems[b.program]++
+		states.problems[b.state]++
+		if m.bug != 0 {
 			withBug++
 		}
-		if name := p.Assignee().Name; !slices.Contains(fields["assignee"].values, strings.ToLower(name)) {
-			assignees[cmp.Or(name, "none")]++
+		if m.people == nil || f.Public {
+			nobody++
+			continue
 		}
-		for _, tag := range p.Tags() {
+		if !slices.Contains(fields["assignee"].values, strings.ToLower(m.people.Name)) {
+			assignees[cmp.Or(m.people.Name, "none")]++
+		}
+		for tag := range strings.FieldsSeq(m.people.TagList) {
 			if !slices.Contains(fields["tag"].values, tag) {
 				tags[tag]++
 			}
 		}
+	}
+	assignees["none"] += nobody
+	var typeNames, stateNames []string
+	for _, of := range ix.programs.values {
+		typeNames = append(typeNames, of.Type)
+	}
+	for _, word := range ix.states.values {
+		stateNames = append(stateNames, string(word))
 	}
 	addTrackerNames(assignees)
 	selected := map[string]string{"release": string(f.Release), "version": f.Version, "type": f.Type, "state": f.State}
@@ -77,7 +96,8 @@ func (ix *Index) facets(f Filter, match func(*Problem) bool, l *list) []Facet {
 		counts map[string]int64
 	}{
 		{"release", releases.byName(ix.releases.values)}, {"version", versions.byName(ix.versions.values)},
-		{"type", types}, {"state", states}, {"bug", map[string]int64{"any": withBug, "none": l.totals.Problems - withBug}},
+		{"type", types.byName(typeNames)}, {"state", states.byName(stateNames)},
+		{"bug", map[string]int64{"any": withBug, "none": l.totals.Problems - withBug}},
 		{"assignee", assignees}, {"tag", tags},
 	} {
 		if facet := newFacet(of.field, of.counts, Names{ix, f.Public}); selected[of.field] == "" && len(facet.Values) > 0 {
@@ -133,7 +153,7 @@ func (t *tally) byName(names []string) map[string]int64 {
 	counts := map[string]int64{}
 	for n, problems := range t.problems {
 		if problems > 0 {
-			counts[names[n]] = problems
+			counts[names[n]] += problems
 		}
 	}
 	return counts

@@ -41,8 +41,8 @@ type data struct {
 	states    Numbers[crash.StateWord]
 	labels    *labels // of facts
 	buckets   []*[chunk]bucket
-	scan      []listScan // of each bucket
-	numbers   map[crash.BucketID]int32
+	scan      []listScan        // of each bucket
+	table     []int32           // see [data.slot]
 	joined    map[int32]*joined // problems of several buckets, by their head
 	systems   map[int32]int64   // machines of problems of several buckets, by their head
 	problems  int
@@ -61,7 +61,7 @@ const chunk = 4096
 func New() *Index {
 	d := &data{
 		versions: NewNumbers[string](), origins: NewNumbers[origin](), releases: NewNumbers[string](), labels: newLabels(),
-		programs: NewNumbers[program](), states: NewNumbers[crash.StateWord](), numbers: map[crash.BucketID]int32{},
+		programs: NewNumbers[program](), states: NewNumbers[crash.StateWord](), table: make([]int32, 8),
 		joined: map[int32]*joined{}, systems: map[int32]int64{}, byPackage: map[string][]int32{}, types: map[string]bool{},
 		cache: cache.New[uint64](maxCacheBytes, 0),
 	}
@@ -72,10 +72,28 @@ func New() *Index {
 // bucket returns the bucket with a number.
 func (d *data) bucket(at int32) *bucket { return &d.buckets[at/chunk][at%chunk] }
 
+// slot returns the place of an id in the hash table: that of a bucket's number, from 1, or an empty one, which contains
+// 0. A map would take five times the memory. Ids are hashes themselves.
+func (d *data) slot(id crash.BucketID) *int32 {
+	mask := uint64(len(d.table) - 1) //nolint:gosec // not negative
+	i := binary.LittleEndian.Uint64(id[:]) ^ binary.BigEndian.Uint64(id[len(id)-8:])
+	for ; ; i++ {
+		if at := &d.table[i&mask]; *at == 0 || d.bucket(*at-1).id == id {
+			return at
+		}
+	}
+}
+
 // problem returns the number of a problem.
 func (d *data) problem(id crash.BucketID) (at int32, ok bool) {
-	at, ok = d.numbers[id]
-	return at, ok && d.scan[at].head == at
+	at = *d.slot(id) - 1
+	return at, at >= 0 && d.scan[at].head == at
+}
+
+// known returns the number of a bucket that was added.
+func (d *data) known(id crash.BucketID) (at int32, ok bool) {
+	at = *d.slot(id) - 1
+	return at, at >= 0 && d.scan[at].head != unknown
 }
 
 // eachProblem yields the numbers of problems, unless the index omits them.
@@ -597,23 +615,24 @@ func (ix *Index) Update(change func(*Updater)) {
 
 // number returns the number of a bucket. It adds an unknown bucket if there is none.
 func (d *data) number(id crash.BucketID) int32 {
-	at, ok := d.numbers[id]
-	if !ok {
-		at = int32(len(d.scan)) //nolint:gosec // as many do not fit into memory
-		d.numbers[id] = at
-		if at%chunk == 0 {
-			d.buckets = append(d.buckets, new([chunk]bucket))
+	slot := d.slot(id)
+	if *slot > 0 {
+		return *slot - 1
+	}
+	at := int32(len(d.scan)) //nolint:gosec // as many do not fit into memory
+	if at%chunk == 0 {
+		d.buckets = append(d.buckets, new([chunk]bucket))
+	}
+	d.bucket(at).id = id
+	d.scan = append(d.scan, listScan{key: binary.BigEndian.Uint32(id[:]), head: unknown})
+	if *slot = at + 1; len(d.scan)*4 > len(d.table)*3 {
+		d.table = make([]int32, 2*len(d.table))
+		for i := range d.scan {
+			n := int32(i) //nolint:gosec // a number of a bucket
+			*d.slot(d.bucket(n).id) = n + 1
 		}
-		d.scan = append(d.scan, listScan{key: binary.BigEndian.Uint32(id[:]), head: unknown})
-		d.bucket(at).id = id
 	}
 	return at
-}
-
-// known returns the number of a bucket that was added.
-func (u *Updater) known(id crash.BucketID) (at int32, ok bool) {
-	at, ok = u.ix.numbers[id]
-	return at, ok && u.ix.scan[at].head != unknown
 }
 
 // SetBucket adds a bucket, or replaces its data. seen has an entry for each release. The days of the
@@ -668,7 +687,7 @@ func (u *Updater) SetBucket(l Bucket, seen ...crash.SeenSpan) {
 // SetSystems sets the number of distinct machines of a problem of several buckets. It ignores unknown
 // buckets.
 func (u *Updater) SetSystems(head crash.BucketID, n int64) {
-	if at, ok := u.known(head); ok {
+	if at, ok := u.ix.known(head); ok {
 		u.ix.systems[at] = n
 		u.ix.bucket(at).changed = u.ix.change + 1
 	}
@@ -682,7 +701,7 @@ func (u *Updater) addToPackage(at int32, before program, name string) {
 
 // ClearDays removes the days of a bucket, before SetCell sets them again.
 func (u *Updater) ClearDays(id crash.BucketID) {
-	if at, ok := u.known(id); ok {
+	if at, ok := u.ix.known(id); ok {
 		l := u.ix.bucket(at)
 		for _, c := range l.cells {
 			u.days[c.day] = true
@@ -697,7 +716,7 @@ func (u *Updater) ClearDays(id crash.BucketID) {
 // follow when they are added. machine and pkg are the architectures of the machine and of the
 // package.
 func (u *Updater) SetCell(id crash.BucketID, day Day, release, version, machine, pkg []byte, reports int64) {
-	at, ok := u.known(id)
+	at, ok := u.ix.known(id)
 	if !ok {
 		return
 	}

@@ -180,7 +180,7 @@ func (ix *Index) newList(f Filter, match func(*Problem) bool, top bool) *list {
 	within := matchIn(f.Release, match)
 	packages := f.packages()
 	plain := match == nil && packages == nil && f.all()
-	if !plain {
+	if !plain || f.Query != "" {
 		l.listed = make([]uint64, (len(ix.scan)+63)/64)
 	}
 	v, visible := newView(), newView()
@@ -345,12 +345,12 @@ func matchIn(release crash.Release, match func(*Problem) bool) func(*Problem) bo
 func (ix *Index) Problem(id crash.BucketID) (*Problem, bool) {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	at, ok := ix.numbers[id]
+	at, ok := ix.known(id)
 	if !ok {
 		return nil, false
 	}
 	head := ix.scan[at].head
-	if head == unknown || ix.scan[head].head != head || ix.hides(head) {
+	if ix.scan[head].head != head || ix.hides(head) {
 		return nil, false
 	}
 	return ix.copy(head), true
@@ -755,15 +755,17 @@ func (ix *Index) ReleaseDays(id crash.BucketID, since, until Day) map[crash.Rele
 // buckets merged into it.
 func (d *data) each(at int32, since, until Day, call func(cell)) {
 	for l := range d.bucketsOf(at) {
-		each(l.cells, since, until, call)
+		for _, c := range within(l.cells, since, until) {
+			call(c)
+		}
 	}
 }
 
-func each(cells []cell, since, until Day, call func(cell)) {
-	i := sort.Search(len(cells), func(i int) bool { return cells[i].day >= since })
-	for ; i < len(cells) && cells[i].day <= until; i++ {
-		call(cells[i])
-	}
+// within returns the cells from since to until.
+func within(cells []cell, since, until Day) []cell {
+	from := sort.Search(len(cells), func(i int) bool { return cells[i].day >= since })
+	to := sort.Search(len(cells), func(i int) bool { return cells[i].day > until })
+	return cells[from:max(from, to)]
 }
 
 type window struct {

@@ -154,12 +154,21 @@ func (q Query) Empty() bool { return q.node == nil }
 // Match reports whether the query matches a problem.
 func (q Query) Match(p *Problem) bool { return q.node == nil || q.node.match(p) }
 
-// Matcher returns q.Match, or nil if the query matches everything.
+// Matcher returns a function that reports whether the query matches a problem, or nil if it matches everything. Terms
+// that only restrict the reports that count match everything.
 func (q Query) Matcher() func(*Problem) bool {
-	if q.Empty() {
+	parts, ok := q.node.(allOf)
+	if !ok && !q.Empty() {
+		parts = allOf{q.node}
+	}
+	parts = slices.DeleteFunc(slices.Clone(parts), func(part node) bool {
+		t, ok := part.(term)
+		return ok && fields[t.field].counts
+	})
+	if len(parts) == 0 {
 		return nil
 	}
-	return q.Match
+	return parts.match
 }
 
 // Narrow restricts a filter to the reports that the query counts: by release, version, architecture
