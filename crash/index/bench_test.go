@@ -71,8 +71,9 @@ func heap() int64 {
 }
 
 func addSample(u *index.Updater, r *rand.Rand, k, cells int, reports int64) {
-	name := fmt.Sprintf("%s-%d", []string{"harbour", "lantern", "quay", "tern", "drift", "mooring"}[k%6], k%3001)
-	l := index.Bucket{Type: "Crash", Package: name, Source: strings.TrimRight(name, "02468"),
+	name := fmt.Sprintf("%s-%c%c%c", []string{"harbour", "lantern", "quay", "tern", "drift", "mooring"}[k%6], 'a'+k%26,
+		'a'+k/26%26, 'a'+k/676%26)
+	l := index.Bucket{Type: "Crash", Package: name, Source: strings.TrimRight(name, "aeiou"),
 		Executable: "/usr/bin/" + name, Reports: reports, Systems: reports/2 + 1}
 	for i := range l.ID {
 		l.ID[i] = byte(r.IntN(256))
@@ -156,7 +157,7 @@ func BenchmarkList(b *testing.B) {
 		{"search-common", "step", func(int) index.Filter { return last(7) }},
 		{"search-year", "step_77", func(int) index.Filter { return last(365) }},
 		{"search-year-common", "step", func(int) index.Filter { return last(365) }},
-		{"search-package", "package:tern-1234", func(int) index.Filter { return last(365) }},
+		{"search-package", "package:drift-eaa", func(int) index.Filter { return last(365) }},
 		{"sort-last", "", func(int) index.Filter {
 			f := last(365)
 			f.Sort = index.ByLast
