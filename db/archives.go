@@ -57,6 +57,14 @@ type ArchivedPart struct {
 	From, Until time.Time // of arrival, UTC
 }
 
+// Period returns the period for people: 2026-03, or 2026-03-08 to 2026-03-14.
+func (p ArchivedPart) Period() string {
+	if p.Until.Sub(p.From) > 27*24*time.Hour {
+		return p.From.Format("2006-01")
+	}
+	return p.From.Format(time.DateOnly) + " to " + p.Until.AddDate(0, 0, -1).Format(time.DateOnly)
+}
+
 // ArchivedList lists the partitions in archives, oldest first.
 type ArchivedList []ArchivedPart
 
@@ -105,6 +113,14 @@ var ErrArchiveAway = crash.Errorf(crash.Unavailable, "archive_away", "An archive
 func IsArchiveAway(err error) bool {
 	e, ok := errors.AsType[*crash.Error](err)
 	return ok && e.Code == ErrArchiveAway.Code
+}
+
+// Reason returns what an error says to people, without its causes.
+func Reason(err error) string {
+	if e, ok := errors.AsType[*crash.Error](err); ok {
+		return e.Message
+	}
+	return err.Error()
 }
 
 // archiveAway returns ErrArchiveAway with the name of the archive if err says that an archive has failed, and else
@@ -412,9 +428,9 @@ func ArchiveNames(ctx context.Context, q Querier) ([]string, error) {
 
 // ArchiveState is what an archive stores, and whether it answers.
 type ArchiveState struct {
-	Name  string
-	Parts ArchivedList
-	Err   error // nil: it answers
+	Name    string
+	Parts   ArchivedList
+	Problem string // why it does not answer; empty: it does
 }
 
 // archiveAnswerTime limits how long ArchiveStates waits for an archive.
@@ -449,9 +465,11 @@ func ArchiveStates(ctx context.Context, h *Handle) ([]ArchiveState, error) {
 		}
 		asking.Go(func() {
 			conn, err := connectArchive(ctx, address)
-			if states[i].Err = err; err == nil {
-				_ = conn.Close(context.WithoutCancel(ctx))
+			if err != nil {
+				states[i].Problem = Reason(err)
+				return
 			}
+			_ = conn.Close(context.WithoutCancel(ctx))
 		})
 	}
 	asking.Wait()

@@ -86,8 +86,8 @@ func (p *program) printArchives(all []archive.Archive) error {
 	w.row("ARCHIVE", "ADDRESS", "POSTGRESQL", "SIZE", "STATE", "REPORTS OF")
 	for _, a := range all {
 		state, size, of := "ok", fmt.Sprintf("%.1f MiB", float64(a.Bytes)/(1<<20)), "-"
-		if a.Err != nil {
-			state, size, a.Version = a.Err.Error(), "-", "-"
+		if a.Problem != "" {
+			state, size, a.Version = a.Problem, "-", "-"
 		}
 		if n := len(a.Parts); n > 0 {
 			of = a.Parts[0].From.Format(time.DateOnly) + " to " + a.Parts[n-1].Until.AddDate(0, 0, -1).Format(time.DateOnly)

@@ -35,7 +35,7 @@ type Archive struct {
 	Moves   []Move // unfinished
 	Bytes   int64  // size of its database
 	Version string // of PostgreSQL
-	Err     error  // why it cannot be used now; nil: it can
+	Problem string // why it cannot be used now; empty: it can
 }
 
 // Move is an unfinished move of a partition.
@@ -116,7 +116,9 @@ func (s *Store) List(ctx context.Context) ([]Archive, error) {
 				a.Moves = append(a.Moves, m)
 			}
 		}
-		a.Err = s.ask(ctx, &a)
+		if err := s.ask(ctx, &a); err != nil {
+			a.Problem = db.Reason(err)
+		}
 		all = append(all, a)
 	}
 	return all, nil

@@ -20,8 +20,8 @@ import (
 // today is the clock of these tests.
 var today = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// months selects the tables of months.
-const months = `select relname, '' from pg_class where relname like 'reports\_20__\___'`
+// monthTables selects the tables of months.
+const monthTables = `select relname, '' from pg_class where relname like 'reports\_20__\___'`
 
 // setup returns a store with reports of August to November 2026, ten each, and an archive called old.
 func setup(t *testing.T) (s *archive.Store, url, remote string, ids []crash.OopsID) {
@@ -109,7 +109,7 @@ func TestMove(t *testing.T) {
 		t.Errorf("got tables %v, want the two months as foreign tables", tables)
 	}
 	all := dbtest.Must(s.List(t.Context()))(t)
-	if len(all) != 1 || all[0].Name != "old" || len(all[0].Parts) != 2 || len(all[0].Moves) != 0 || all[0].Err != nil ||
+	if len(all) != 1 || all[0].Name != "old" || len(all[0].Parts) != 2 || len(all[0].Moves) != 0 || all[0].Problem != "" ||
 		all[0].Bytes == 0 || all[0].Version == "" {
 		t.Errorf("got list %+v", all)
 	}
@@ -125,7 +125,7 @@ func TestMove(t *testing.T) {
 	if after := fmt.Sprint(read(t, s, ids)); after != before {
 		t.Error("the reports differ after moving a month back")
 	}
-	if left := dbtest.Lines(t, remote, months); len(left) != 1 {
+	if left := dbtest.Lines(t, remote, monthTables); len(left) != 1 {
 		t.Errorf("the archive has the tables %v, want one month", left)
 	}
 	constraints := dbtest.Lines(t, url, `
@@ -294,7 +294,7 @@ func TestDropArchived(t *testing.T) {
 	if err := s.Finish(t.Context()); err != nil {
 		t.Fatalf("finish: %v", err)
 	}
-	if left := dbtest.Lines(t, remote, months); len(left) != 0 {
+	if left := dbtest.Lines(t, remote, monthTables); len(left) != 0 {
 		t.Errorf("the archive still has %v", left)
 	}
 	check(t, s)

@@ -149,8 +149,8 @@ func (s *Store) movePart(ctx context.Context, conn *pgxpool.Conn, p db.ReportsPa
 	case begun && move.State == "copying" && move.Back != back:
 		return 0, s.cancel(ctx, conn, move)
 	case begun && move.State == "copying" && !back && move.Archive != archive:
-		return 0, crash.Errorf(crash.Conflict, "move_begun", "%s is being moved to the archive %s. Continue with that one, "+
-			"or end that move: mishap archive back %s", p.Table, move.Archive, p.From.Format("2006-01"))
+		return 0, crash.Errorf(crash.Conflict, "move_begun", "The reports of %s are being moved to the archive %s. Continue with that one, "+
+			"or end that move: mishap archive back %s", p.Period(), move.Archive, p.From.Format("2006-01"))
 	case begun && move.State != "copying":
 		if err := s.finish(ctx, conn, move); err != nil || move.Back == back {
 			return move.Reports, err
@@ -159,8 +159,8 @@ func (s *Store) movePart(ctx context.Context, conn *pgxpool.Conn, p db.ReportsPa
 	case !begun && back && p.Archive == "" || !begun && !back && p.Archive == archive:
 		return 0, nil // it is there already
 	case !begun && !back && p.Archive != "":
-		return 0, crash.Errorf(crash.Conflict, "archived_elsewhere", "%s is in the archive %s. Move it back first: mishap "+
-			"archive back %s", p.Table, p.Archive, p.From.Format("2006-01"))
+		return 0, crash.Errorf(crash.Conflict, "archived_elsewhere", "The reports of %s are in the archive %s. Move them back first: mishap "+
+			"archive back %s", p.Period(), p.Archive, p.From.Format("2006-01"))
 	}
 	if !begun {
 		if move, err = s.begin(ctx, conn, p, archive, back); err != nil {
@@ -184,8 +184,8 @@ func (s *Store) movePart(ctx context.Context, conn *pgxpool.Conn, p db.ReportsPa
 			"same command continues where it was.", move.Archive).Because(err)
 	}
 	if db.IsFull(err) {
-		full := crash.Errorf(crash.Unavailable, "archive_full", "There is not enough space for %s on the server that it is "+
-			"moved to: %s. Nothing has changed.", p.Table, firstLine(err)).Because(err)
+		full := crash.Errorf(crash.Unavailable, "archive_full", "There is not enough space for the reports of %s on the server that they "+
+			"are moved to: %s. Nothing has changed.", p.Period(), firstLine(err)).Because(err)
 		return 0, errors.Join(full, s.cancel(ctx, conn, move))
 	}
 	if err != nil {
@@ -203,16 +203,16 @@ func (s *Store) movePart(ctx context.Context, conn *pgxpool.Conn, p db.ReportsPa
 func (s *Store) begin(ctx context.Context, conn *pgxpool.Conn, p db.ReportsPart, archive string, back bool) (
 	Move, error) {
 	if now := s.Now(); p.Until.Add(settle).After(now) {
-		return Move{}, crash.Errorf(crash.Conflict, "month_not_over", "%s is still written to: it can be moved from %s.",
-			p.Table, p.Until.Add(settle).Format("2006-01-02 15:04 UTC"))
+		return Move{}, crash.Errorf(crash.Conflict, "month_not_over", "Reports of %s may still arrive. They can be moved from %s.",
+			p.Period(), p.Until.Add(settle).Format("2006-01-02 15:04 UTC"))
 	}
 	var erasing bool
 	if err := conn.QueryRow(ctx, sqlErasing).Scan(&erasing); err != nil {
 		return Move{}, err
 	}
 	if erasing {
-		return Move{}, crash.Errorf(crash.Conflict, "erasure_running", "A machine is being erased from %s and other "+
-			"tables. Try again when that is done.", p.Table)
+		return Move{}, crash.Errorf(crash.Conflict, "erasure_running", "A machine is being erased, perhaps also from %s. "+
+			"Try again when that is done.", p.Period())
 	}
 	if err := s.WaitCounted(ctx); err != nil {
 		return Move{}, err
@@ -331,7 +331,7 @@ func (m *mover) copyAll(ctx context.Context) error {
 	next := "select received from " + m.part.Table + " where received >= $1 order by received, id offset $2 limit 1"
 	for m.move.Copied.Before(m.part.Until) {
 		began := time.Now()
-		m.progress("copying "+m.part.Table, m.done(m.move.Copied), 100)
+		m.progress("copying "+m.part.Period(), m.done(m.move.Copied), 100)
 		until := m.part.Until
 		err := m.source.QueryRow(ctx, next, m.move.Copied, moveChunk).Scan(&until)
 		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
@@ -390,7 +390,7 @@ func (m *mover) copyWhere(ctx context.Context, where string) (n int64, err error
 
 // index makes the indexes of reports on the copy.
 func (m *mover) index(ctx context.Context) error {
-	m.progress("making indexes of "+m.part.Table, 100, 100)
+	m.progress("making indexes of "+m.part.Period(), 100, 100)
 	type index struct{ Definition, Name string }
 	all, err := db.List(ctx, m.local, sqlIndexes, nil, pgx.RowToStructByPos[index])
 	if err != nil {
@@ -426,7 +426,7 @@ func (m *mover) summary(ctx context.Context, conn *pgx.Conn, table, where string
 func (m *mover) compare(ctx context.Context) error {
 	m.moved = 0
 	for day := m.part.From; day.Before(m.part.Until); day = day.AddDate(0, 0, 1) {
-		m.progress("comparing "+m.part.Table, m.done(day), 100)
+		m.progress("comparing "+m.part.Period(), m.done(day), 100)
 		where := between(day, day.AddDate(0, 0, 1))
 		for try := 1; ; try++ {
 			source, err := m.summary(ctx, m.source, m.part.Table, where)
@@ -496,7 +496,7 @@ func (m *mover) copyChangesIn(ctx context.Context, tx pgx.Tx, limit int) (n int,
 // swap puts the copy in the place of the source. Reports cannot be read or stored meanwhile, so it gives up and
 // tries again if it cannot lock the table soon.
 func (m *mover) swap(ctx context.Context) error {
-	m.progress("swapping "+m.part.Table, 100, 100)
+	m.progress("swapping "+m.part.Period(), 100, 100)
 	for try := 1; ; try++ {
 		if err := m.copyAllChanges(ctx); err != nil {
 			return err

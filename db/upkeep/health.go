@@ -247,9 +247,9 @@ func JudgeArchives(all []db.ArchiveState) crash.HealthCheck {
 			detail = fmt.Sprintf("%s stores reports that arrived from %s to %s.", a.Name, a.Parts[0].From.Format(time.DateOnly),
 				a.Parts[n-1].Until.AddDate(0, 0, -1).Format(time.DateOnly))
 		}
-		if a.Err != nil {
+		if a.Problem != "" {
 			away = append(away, a.Name)
-			detail += " " + a.Err.Error()
+			detail += " " + a.Problem
 		}
 		details = append(details, detail)
 	}
