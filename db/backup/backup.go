@@ -95,8 +95,7 @@ const (
 	sqlState = `select now(), current_setting('server_version_num')::int / 10000,
 		(select coalesce(max(version), 0) from applied_migrations)`
 	sqlSnapshot = `select pg_export_snapshot()`
-	sqlTotals   = `select (select count(*) from reports), (select count(*) from buckets),
-		(select count(distinct bug_number) from bucket_bugs)`
+	sqlTotals   = `select (select count(*) from buckets), (select count(distinct bug_number) from bucket_bugs)`
 	sqlSize = `select pg_database_size(current_database())`
 )
 
@@ -311,12 +310,27 @@ func (m *Manifest) readState(ctx context.Context, q queryer) error {
 
 // queryer is a connection or a transaction.
 type queryer interface {
+	db.Querier
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
 func totals(ctx context.Context, q queryer) (t Totals, err error) {
-	if err := q.QueryRow(ctx, sqlTotals).Scan(&t.Reports, &t.Problems, &t.Bugs); err != nil {
+	if err := q.QueryRow(ctx, sqlTotals).Scan(&t.Problems, &t.Bugs); err != nil {
 		return t, fmt.Errorf("count rows: %w", db.Classify(err))
+	}
+	parts, err := db.ReportsParts(ctx, q)
+	if err != nil {
+		return t, err
+	}
+	for _, p := range parts {
+		if p.Archive != "" { // a backup contains no archived reports
+			continue
+		}
+		var n int64
+		if err := q.QueryRow(ctx, "select count(*) from "+p.Table).Scan(&n); err != nil {
+			return t, fmt.Errorf("count reports: %w", db.Classify(err))
+		}
+		t.Reports += n
 	}
 	return t, nil
 }
