@@ -96,7 +96,7 @@ const (
 		(select coalesce(max(version), 0) from applied_migrations)`
 	sqlSnapshot = `select pg_export_snapshot()`
 	sqlTotals   = `select (select count(*) from buckets), (select count(distinct bug_number) from bucket_bugs)`
-	sqlSize = `select pg_database_size(current_database())`
+	sqlSize     = `select pg_database_size(current_database())`
 )
 
 // knownSchema returns the schema version of this program.
@@ -685,7 +685,9 @@ const (
 		where warned is null and revoked is null and expires <= now() + @warning::interval`
 	// sqlEndSessions also ends sessions that ended after the backup.
 	sqlEndSessions = `delete from sessions`
-	sqlAnalyze     = `analyze`
+	// sqlOwnTables leaves out foreign tables, and partitioned ones, whose analysis would read their archives.
+	sqlOwnTables = `
+		select c.oid::regclass::text from pg_class as c where c.relnamespace = 'public'::regnamespace and c.relkind = 'r'`
 )
 
 // restoreLock is the key of the advisory lock of a restore in the database that it fills.
@@ -752,7 +754,7 @@ func (m Manifest) Load(ctx context.Context, dir, url string, jobs int, log *slog
 	if err != nil {
 		return stored, fmt.Errorf("the database is incomplete, delete it before you try again: %w", err)
 	}
-	if _, err := conn.Exec(ctx, sqlAnalyze); err != nil {
+	if err := analyze(ctx, conn); err != nil {
 		return stored, db.Classify(err)
 	}
 	return m.finish(ctx, conn, url, log, last)
@@ -802,6 +804,17 @@ func (m Manifest) finish(ctx context.Context, conn *pgx.Conn, url string, log *s
 		return err
 	})
 	return stored, db.Classify(err)
+}
+
+// analyze collects statistics for queries.
+func analyze(ctx context.Context, conn *pgx.Conn) error {
+	tables, err := db.List(ctx, conn, sqlOwnTables, nil, pgx.RowTo[string])
+	for _, table := range tables {
+		if _, err := conn.Exec(ctx, "analyze "+table); err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // databaseOf returns the name of the database in the environment, which pg_restore also needs as an
