@@ -149,8 +149,9 @@ func (s *Store) movePart(ctx context.Context, conn *pgxpool.Conn, p db.ReportsPa
 	case begun && move.State == "copying" && move.Back != back:
 		return 0, s.cancel(ctx, conn, move)
 	case begun && move.State == "copying" && !back && move.Archive != archive:
-		return 0, crash.Errorf(crash.Conflict, "move_begun", "The reports of %s are being moved to the archive %s. Continue with that one, "+
-			"or end that move: mishap archive back %s", p.Period(), move.Archive, p.From.Format("2006-01"))
+		return 0, crash.Errorf(crash.Conflict, "move_begun", "The reports of %s are being moved to the "+
+			"archive %s. Continue with that one, or end that move: mishap archive back %s",
+			p.Period(), move.Archive, p.From.Format("2006-01"))
 	case begun && move.State != "copying":
 		if err := s.finish(ctx, conn, move); err != nil || move.Back == back {
 			return move.Reports, err
@@ -159,8 +160,8 @@ func (s *Store) movePart(ctx context.Context, conn *pgxpool.Conn, p db.ReportsPa
 	case !begun && back && p.Archive == "" || !begun && !back && p.Archive == archive:
 		return 0, nil // it is there already
 	case !begun && !back && p.Archive != "":
-		return 0, crash.Errorf(crash.Conflict, "archived_elsewhere", "The reports of %s are in the archive %s. Move them back first: mishap "+
-			"archive back %s", p.Period(), p.Archive, p.From.Format("2006-01"))
+		return 0, crash.Errorf(crash.Conflict, "archived_elsewhere", "The reports of %s are in the archive %s. "+
+			"Move them back first: mishap archive back %s", p.Period(), p.Archive, p.From.Format("2006-01"))
 	}
 	if !begun {
 		if move, err = s.begin(ctx, conn, p, archive, back); err != nil {
@@ -184,8 +185,8 @@ func (s *Store) movePart(ctx context.Context, conn *pgxpool.Conn, p db.ReportsPa
 			"same command continues where it was.", move.Archive).Because(err)
 	}
 	if db.IsFull(err) {
-		full := crash.Errorf(crash.Unavailable, "archive_full", "There is not enough space for the reports of %s on the server that they "+
-			"are moved to: %s. Nothing has changed.", p.Period(), firstLine(err)).Because(err)
+		full := crash.Errorf(crash.Unavailable, "archive_full", "There is not enough space for the reports of "+
+			"%s on the server that they are moved to: %s. Nothing has changed.", p.Period(), firstLine(err)).Because(err)
 		return 0, errors.Join(full, s.cancel(ctx, conn, move))
 	}
 	if err != nil {
@@ -203,7 +204,8 @@ func (s *Store) movePart(ctx context.Context, conn *pgxpool.Conn, p db.ReportsPa
 func (s *Store) begin(ctx context.Context, conn *pgxpool.Conn, p db.ReportsPart, archive string, back bool) (
 	Move, error) {
 	if now := s.Now(); p.Until.Add(settle).After(now) {
-		return Move{}, crash.Errorf(crash.Conflict, "month_not_over", "Reports of %s may still arrive. They can be moved from %s.",
+		return Move{}, crash.Errorf(crash.Conflict, "month_not_over", "Reports of %s may still arrive. They can be "+
+			"moved from %s.",
 			p.Period(), p.Until.Add(settle).Format("2006-01-02 15:04 UTC"))
 	}
 	var erasing bool
