@@ -180,7 +180,31 @@ type StoredReport struct {
 	Rule   GroupingRule // the rule that grouped it
 	Rules  int          // version of the grouping rules that were applied
 	Fields Fields
+	// TypedOnly is whether the full text is not stored. Then Fields has only the fields that the summary holds.
+	TypedOnly bool
 }
+
+// TypedFields returns the fields of a report that its summary holds.
+func (r ReportRow) TypedFields() Fields {
+	f := Fields{
+		"ProblemType": r.ProblemType, "ExecutablePath": r.Executable, "SourcePackage": r.SourcePackage,
+		"Package": strings.TrimSpace(r.Package + " " + r.Version), "DistroRelease": string(r.Release),
+		"Architecture": r.Architecture, "PackageArchitecture": r.PackageArchitecture,
+		"StacktraceAddressSignature": r.AddressSignature,
+	}
+	if !r.Occurred.IsZero() {
+		f["Date"] = r.Occurred.UTC().Format(time.ANSIC)
+	}
+	maps.DeleteFunc(f, func(_, value string) bool { return value == "" })
+	return f
+}
+
+// NotStoredField is a field that says, in files and the API, that the full text of a report is not stored.
+// NotStored is its value.
+const (
+	NotStoredField = "MishapNotStored"
+	NotStored      = "The full text of this report was not stored, because its problem had enough reports in full."
+)
 
 // Description describes, in one sentence, what the rule compares. It returns "" for [RuleNone] and
 // unknown rules.
@@ -213,6 +237,24 @@ var ruleDescriptions = map[GroupingRule]string{
 		"far as they have names.",
 	RuleHang: "The same program, which stopped responding, and the same functions of its first thread.",
 }
+
+// commentFields are the fields in which a person has written something.
+var commentFields = [...]string{"Comment", "Comments", "UserComment"}
+
+// HasComment reports whether a person has written something into a report.
+func HasComment(f Fields) bool {
+	return slices.ContainsFunc(commentFields[:], func(name string) bool { return strings.TrimSpace(f[name]) != "" })
+}
+
+// Bodies says how many reports of a problem are stored in full, of those since keep_bodies_per_problem was
+// set for the first time.
+type Bodies struct {
+	Stored, All int64
+	Since       time.Time // zero: it was never set
+}
+
+// Limited reports whether some are not.
+func (b Bodies) Limited() bool { return b.Stored < b.All }
 
 // ReportKey identifies a report that is submitted again. Its first four bytes are the report's Date
 // in seconds since 1970 (big-endian; 0 without a readable Date), so keys of one time are adjacent

@@ -171,6 +171,8 @@ type CoreRequest struct {
 	Architecture string   // of the machine
 	Executable   string
 	Packages     []string // binary and source package; empty ones are unknown
+	Fields       Fields   // of the report: its body is stored if the core is wanted
+	Quality      int      // of the report
 }
 
 // ReceivedCore describes a core dump that has arrived.

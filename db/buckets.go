@@ -319,14 +319,15 @@ func (p *placer) holds(ctx context.Context, r *askedReport, c crash.Condition) (
 	return c.Holds(r.id, r.summary, func(function string) bool { return grouping.Calls(r.fields, function) }), nil
 }
 
-// read reads the fields of a report unless they have been read already.
+// read reads the fields of a report unless they have been read already. A report without a body has none, so it
+// meets no condition about functions.
 func (p *placer) read(ctx context.Context, r *askedReport) error {
 	if r.fields != nil {
 		return nil
 	}
 	var body []byte
 	err := p.tx.QueryRow(ctx, sqlBody, ReportArgs(r.id)).Scan(&body)
-	if err == nil {
+	if r.fields = (crash.Fields{}); err == nil && body != nil {
 		r.fields, err = Decompress(body)
 	}
 	return err
@@ -444,19 +445,22 @@ func scanReportAnd(row pgx.CollectableRow, r *crash.ReportRow, more ...any) erro
 
 const sqlReport = `select ` + ReportColumns + `, rule, rules, body from reports where received = @received and id = @id`
 
-// Report returns a report with all its fields. It returns NotFound if there is none with this id.
+// Report returns a report with all its fields that are stored. It returns NotFound if there is none with this id.
 func (s *Store) Report(ctx context.Context, id crash.OopsID) (crash.StoredReport, error) {
 	r, err := s.readReport(ctx, id)
 	return r, WrapOr(err, crash.ErrUnknownReport, "report %s", id)
 }
 
-// sqlBestReport takes the newest report of a bucket if none of them says anything.
+// sqlBestReport takes the newest report of a bucket if none of them says anything, one with a body if possible.
 const sqlBestReport = `
 	select r.id from (select id from buckets where id in ` + Members + `) as m (source) cross join lateral (
 		(select received, id, quality from reports
 			where bucket_id = m.source and quality > 0 order by quality desc, received desc, id desc limit 1)
 		union all
-		(select received, id, 0 from reports where bucket_id = m.source order by received desc, id desc limit 1)
+		(select received, id, 0 from reports
+			where bucket_id = m.source and body is not null order by received desc, id desc limit 1)
+		union all
+		(select received, id, -1 from reports where bucket_id = m.source order by received desc, id desc limit 1)
 		order by quality desc limit 1
 	) as r
 	order by r.quality desc, r.received desc, r.id desc limit 1`
@@ -488,6 +492,10 @@ func (s *Store) readReport(ctx context.Context, id crash.OopsID) (crash.StoredRe
 	})
 	if err != nil {
 		return crash.StoredReport{}, err
+	}
+	if body == nil {
+		r.Fields, r.TypedOnly = r.TypedFields(), true
+		return r, nil
 	}
 	if err := s.reading.reserve(ctx, body); err != nil {
 		return crash.StoredReport{}, err

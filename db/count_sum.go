@@ -77,6 +77,8 @@ type roundSum struct {
 	inUse   map[packageVersion]versionUse
 	seen    map[bucketRelease]*crash.SeenSpan
 	names   map[crash.BucketID]crash.BucketID // bucket with function names, by provisional bucket
+	bodies  bodyCounts
+	sampled map[bucketMonth][]sampled // reports with bodies
 	spans   *cachedSpans
 	server  serverID // database whose spans are cached
 }
@@ -173,7 +175,8 @@ func newRoundSum(spans *cachedSpans, server serverID) *roundSum {
 		cellCounts: newCellCounts(), totals: newTotals(), buckets: map[crash.BucketID]*bucketSum{},
 		active: map[machine][]time.Time{},
 		inUse:  map[packageVersion]versionUse{}, seen: map[bucketRelease]*crash.SeenSpan{},
-		names: map[crash.BucketID]crash.BucketID{},
+		names:  map[crash.BucketID]crash.BucketID{},
+		bodies: bodyCounts{}, sampled: map[bucketMonth][]sampled{},
 		spans: spans, server: server,
 	}
 }
@@ -223,6 +226,11 @@ func (c *roundSum) addToBucket(r *storedReport) {
 		return
 	}
 	b.reports++
+	c.bodies.count(r.bucket, r, 1)
+	if r.limited && r.full {
+		key := bucketMonthOf(*r.bucket, r.received)
+		c.sampled[key] = append(c.sampled[key], newSampled(r.Summary, r.system, r.id))
+	}
 	b.widen(versionSeen{c.keys.ofVersion(r.Version), c.keys.ofRelease(r.Release), r.Version, string(r.Release)})
 	c.addSeen(bucketRelease{*r.bucket, string(r.Release)}, newOccurrence(r.seen, r.Version))
 	c.add(*r.bucket, r, 1)

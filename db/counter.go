@@ -57,6 +57,7 @@ type work struct {
 	reports int
 	counted chan struct{} // closed when the reports are counted
 	cause   span.Cause    // the span that stored them, if it is traced
+	bodies  []bucketMonth // see bodyLimit
 }
 
 // counter counts, in rounds, the reports that this instance stores and those that dead instances
@@ -112,13 +113,13 @@ func (c *counter) close() {
 // add queues the reports that a transaction has stored under id for counting. It returns a channel
 // that is closed once they are counted. It returns nil if counting may take long: under load, while
 // rounds fail, or before the next round may start. Argument storing is the number of reports that
-// are being stored.
-func (c *counter) add(id [16]byte, reports int, storing int64, cause span.Cause) <-chan struct{} {
+// are being stored. When they are counted, it releases bodies.
+func (c *counter) add(id [16]byte, reports int, storing int64, cause span.Cause, bodies []bucketMonth) <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, failing := c.failing.get()
 	prompt := failing == nil && storing <= promptReports && c.reports <= promptReports && !c.busy()
-	w := &work{id, reports, make(chan struct{}), cause}
+	w := &work{id, reports, make(chan struct{}), cause, bodies}
 	c.uncounted = append(c.uncounted, w)
 	c.reports += reports
 	c.notify()
@@ -232,6 +233,7 @@ func (c *counter) countOwn(ctx context.Context) error {
 			return nil
 		}
 		close(w.counted)
+		c.store.bodies.release(w.bodies)
 	}
 	c.uncounted = c.uncounted[len(ids):]
 	return nil
@@ -332,7 +334,7 @@ const (
 	sqlReportsToCount = `
 		select r.id, r.counted, r.day, r.received, r.occurred, r.system_key, r.bucket_id, r.rule, r.problem_type, r.title,
 			r.executable, r.package, r.version, r.source_package, r.release, r.architecture, r.package_architecture, r.proposed,
-			r.address_signature
+			r.address_signature, r.body is not null, ` + isLimited + `
 		from unnest(@ids::uuid[], @received::timestamptz[]) as m (id, received)
 			join reports as r on r.received = m.received and r.id = m.id`
 )
@@ -422,6 +424,9 @@ func (s *Store) countWork(ctx context.Context, tx pgx.Tx, at stamp, which workCh
 	if r.spans, err = sum.countActive(ctx, tx, &write); err != nil {
 		return r, fmt.Errorf("count active machines: %w", err)
 	}
+	if err := sum.countBodies(ctx, tx, s.bodies.limit, &write); err != nil {
+		return r, fmt.Errorf("count bodies: %w", err)
+	}
 	sum.write(&write, at.round, machines, cells)
 	if err := tx.SendBatch(ctx, &write).Close(); err != nil {
 		return r, fmt.Errorf("write counts: %w", err)
@@ -466,6 +471,8 @@ type storedReport struct {
 	system         *int64    // nil for a machine without an id
 	bucket         *crash.BucketID
 	rule           crash.GroupingRule
+	full           bool // the body is stored
+	limited        bool // counted in bucket_bodies
 }
 
 // readReports reads the reports to count, after moving those that match a split. It omits reports
@@ -489,7 +496,7 @@ func scanStored(row pgx.CollectableRow) (r storedReport, err error) {
 	err = row.Scan((*[16]byte)(&r.id), &r.counted, &r.day, &r.received, OrZero(&occurred), &r.system,
 		&r.bucket, &r.rule,
 		&r.ProblemType, &r.Title, &r.Executable, &r.Package, &r.Version, &r.SourcePackage, &r.Release, &r.Architecture,
-		&r.PackageArchitecture, &r.Proposed, &r.AddressSignature)
+		&r.PackageArchitecture, &r.Proposed, &r.AddressSignature, &r.full, &r.limited)
 	r.day = r.day.UTC()
 	r.seen = seenAt(occurred, r.day, r.received)
 	return r, err

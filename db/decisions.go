@@ -466,7 +466,7 @@ const (
 // and future reports with the same address signature. Every count, bug and decision stays exact.
 //
 // Before it commits, NameReport calls also with whether the report has a final signature, and why
-// not. An error of also undoes everything. NameReport returns NotFound if the report is not stored.
+// not. An error of also undoes everything. NameReport returns NotFound if the report is not stored in full.
 func (s *Decisions) NameReport(ctx context.Context, id crash.OopsID, found crash.Fields, final bool,
 	also func(ctx context.Context, tx pgx.Tx, named bool, why string) error) error {
 	err := s.decide(ctx, func(d *deciding) error {
@@ -501,6 +501,9 @@ func (d *deciding) saveNames(ctx context.Context, id crash.OopsID, found crash.F
 		&r.summary.Package, &r.summary.Version, &r.summary.Release, &r.summary.Architecture, &r.address, &body)
 	if err != nil {
 		return r, NoRows(err, crash.ErrUnknownReport)
+	}
+	if body == nil {
+		return r, crash.ErrUnknownReport
 	}
 	fields, err := Decompress(body)
 	if err != nil {

@@ -251,17 +251,22 @@ func (d *desk) checkPlaces(t *testing.T) {
 }
 
 // TestDecisions makes random decisions through two stores at once, checks all counts by counting
-// again, and finally undoes all decisions.
+// again, and finally undoes all decisions. Every second time, most reports are stored without their text.
 func TestDecisions(t *testing.T) {
 	t.Parallel()
 	checktest.Needs(t, "time")
-	for seed := range uint64(checktest.Rounds(1, 40)) {
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+	for i := range uint64(checktest.Rounds(2, 80)) {
+		seed, keep := i/2, int(i%2*2)
+		t.Run(fmt.Sprint("seed ", seed, " keep ", keep), func(t *testing.T) {
 			t.Parallel()
 			url := dbtest.URL(t)
+			config := db.Config{URL: url, KeepBodies: keep}
+			if keep > 0 {
+				dbtest.Exec(t, url, `update counting set bodies_since = $1`, today.AddDate(0, -2, 0))
+			}
 			d := &desk{
 				fleet:  &fleet{r: rand.New(rand.NewPCG(seed, 4)), rules: grouping.RulesVersion + 1},
-				stores: []*db.Store{dbtest.Open(t, url), dbtest.Open(t, url)}, url: url,
+				stores: []*db.Store{dbtest.OpenConfig(t, config), dbtest.OpenConfig(t, config)}, url: url,
 			}
 			for range 10 {
 				store(t, d.store(), d.record(t))
@@ -323,10 +328,20 @@ func (d *desk) undoAll(t *testing.T) {
 		`select id::text, coalesce(encode(bucket_id, 'hex'), '') from reports`) {
 		places[id] = bucket
 	}
+	typed := 0
+	defer func() {
+		if limited := d.stores[0].Limited(); limited != (typed > 0) {
+			t.Errorf("got %d reports without their text, want some: %v", typed, limited)
+		}
+	}()
 	for id, got := range places {
 		oops := dbtest.Must(crash.ParseOopsID(id))(t)
 		r := dbtest.Must(d.store().Report(t.Context(), oops))(t)
 		want := ""
+		if r.TypedOnly { // it has followed others
+			typed++
+			continue
+		}
 		if g := fakeGroup(d.rules, r.Fields); g.Signature != "" {
 			want = crash.BucketIDOf(g.Signature).String()
 		}

@@ -29,7 +29,7 @@ const (
 
 	// sqlReportsToErase leaves out reports that are not counted yet; they follow once they are.
 	sqlReportsToErase = `
-		select id, received, occurred, case when occurred is null then body end from reports
+		select id, received, occurred, case when occurred is null then coalesce(body, '') end from reports
 		where system_key = @system_key and system = @system and received <= @until
 			and id not in (select unnest(reports) from uncounted)
 		order by received, id limit @limit`
@@ -196,11 +196,11 @@ func (d *deciding) reportsToErase(ctx context.Context, args pgx.NamedArgs, syste
 	err = Each(ctx, d, sqlReportsToErase, args, []any{&id, &received, OrZero(&occurred), &body}, func() {
 		c.ids, c.received = append(c.ids, id), append(c.received, received)
 		low, high := []byte{}, []byte{}
-		if !occurred.IsZero() {
+		if !occurred.IsZero() || body != nil && len(body) == 0 { // the keys of reports without a date are those of 1970
 			low, high = crash.KeysAt(occurred)
 		}
 		c.low, c.high = append(c.low, low), append(c.high, high)
-		if body != nil {
+		if len(body) > 0 {
 			bodies, body = append(bodies, body), nil
 		}
 	})

@@ -194,3 +194,6 @@ func (s *Store) SetAnswerDelay(d time.Duration) { s.answerDelay = d }
 
 // MigrateFiles applies migrations other than those of this program.
 var MigrateFiles = migrateFiles
+
+// Limited reports whether the store limits bodies.
+func (s *Store) Limited() bool { return s.bodies.limit > 0 }

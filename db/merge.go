@@ -588,12 +588,19 @@ const (
 	previewShown   = 5 // examples on each side
 )
 
-const sqlPreviewReports = `
-	select ` + ReportColumns +
-	`, case when @bodies then body end from unnest(@buckets::bytea[]) as s (source) cross join lateral (
-		select * from reports where bucket_id = s.source order by received desc, id desc limit @limit
-	) as r
-	order by received desc, id desc limit @limit`
+const (
+	sqlPreviewReports = `
+		select ` + ReportColumns + `, null::bytea from unnest(@buckets::bytea[]) as s (source) cross join lateral (
+			select * from reports where bucket_id = s.source order by received desc, id desc limit @limit
+		) as r
+		order by received desc, id desc limit @limit`
+	sqlPreviewBodies = `
+		select ` + ReportColumns + `, body from unnest(@buckets::bytea[]) as s (source) cross join lateral (
+			select * from reports where bucket_id = s.source and body is not null
+			order by received desc, id desc limit @limit
+		) as r
+		order by received desc, id desc limit @limit`
+)
 
 const sqlMembers = `select id from buckets where id in ` + Members + ` order by id`
 
@@ -608,13 +615,16 @@ func (s *Decisions) PreviewSplit(ctx context.Context, bucket crash.BucketID, c c
 	if c.NeedsFields() {
 		limit = previewBodies
 	}
+	sql := sqlPreviewReports
+	if c.NeedsFields() {
+		sql = sqlPreviewBodies
+	}
 	err = s.InTx(ctx, func(tx pgx.Tx) error {
 		buckets, err := List(ctx, tx, sqlMembers, pgx.NamedArgs{"bucket": bucket[:]}, pgx.RowTo[crash.BucketID])
 		if err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, sqlPreviewReports, pgx.NamedArgs{"buckets": buckets, "limit": limit + 1,
-			"bodies": c.NeedsFields()})
+		rows, err := tx.Query(ctx, sql, pgx.NamedArgs{"buckets": buckets, "limit": limit + 1})
 		if err != nil {
 			return err
 		}

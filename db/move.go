@@ -94,6 +94,9 @@ func (d *deciding) apply(ctx context.Context, c *countChange) error {
 	if err := d.applySeen(ctx, c); err != nil {
 		return fmt.Errorf("move first and last seen: %w", err)
 	}
+	if err := c.bodies.apply(ctx, d); err != nil {
+		return fmt.Errorf("move bodies: %w", err)
+	}
 	for _, id := range slices.SortedFunc(maps.Keys(c.buckets), compareIDs) {
 		if err := d.applyBucket(ctx, c, id, machines[id]); err != nil {
 			return fmt.Errorf("move counts of %s: %w", id, err)
@@ -429,12 +432,13 @@ func (c *cellCounts) dayArgs(keys []dayCell, round int64) pgx.NamedArgs {
 type countChange struct {
 	cellCounts
 	buckets map[crash.BucketID]int64
+	bodies  bodyCounts
 	seen    map[bucketRelease]*seenChange
 	shrinks map[crash.BucketID]bool // buckets that lose counted reports
 }
 
 func newCountChange() *countChange {
-	return &countChange{newCellCounts(), map[crash.BucketID]int64{}, map[bucketRelease]*seenChange{},
+	return &countChange{newCellCounts(), map[crash.BucketID]int64{}, bodyCounts{}, map[bucketRelease]*seenChange{},
 		map[crash.BucketID]bool{}}
 }
 
@@ -472,6 +476,7 @@ func (c *countChange) count(bucket crash.BucketID, r *storedReport, n int64) {
 		return
 	}
 	c.buckets[bucket] += n
+	c.bodies.count(&bucket, r, n)
 	c.add(bucket, r, n)
 }
 

@@ -216,7 +216,8 @@ const (
 	sqlIsEmptied = `
 		select b.head = b.id and not exists (select from reports where bucket_id = b.id), b.name, h.id, h.name
 		from buckets as b, buckets as t join buckets as h on h.id = t.head where b.id = @from and t.id = @to`
-	sqlEndRun = `update regroup_runs set state = 'done', updated = @at where id = @id and state = 'running'`
+	sqlDropFollowed = `delete from regroup_followed where run_id = @id`
+	sqlEndRun       = `update regroup_runs set state = 'done', updated = @at where id = @id and state = 'running'`
 )
 
 // emptiedBatch is the number of buckets that one transaction examines at the end of a run.
@@ -245,7 +246,7 @@ func (s *Decisions) endRegroup(ctx context.Context, run crash.RegroupRun) (crash
 			return run, err
 		}
 	}
-	if _, err := s.Pool.Exec(ctx, sqlEndRun, pgx.NamedArgs{"id": run.ID, "at": s.Now()}); err != nil {
+	if err := Exec(ctx, s.Pool, pgx.NamedArgs{"id": run.ID, "at": s.Now()}, sqlDropFollowed, sqlEndRun); err != nil {
 		return run, err
 	}
 	return s.Regroup(ctx, run.ID)
@@ -325,6 +326,7 @@ type groupedReport struct {
 	counted  bool
 	address  string
 	stale    bool // grouped by older rules
+	bodyless bool
 	grouping crash.Grouping
 }
 
@@ -339,7 +341,7 @@ func (r groupedReport) own() *crash.BucketID {
 
 // differs reports whether the new rules give another result than the stored one.
 func (r groupedReport) differs() bool {
-	return r.stale && (!sameBucket(r.from, r.own()) || r.rule != r.grouping.Rule)
+	return r.stale && r.grouping != (crash.Grouping{}) && (!sameBucket(r.from, r.own()) || r.rule != r.grouping.Rule)
 }
 
 // StepRegroup does the next step of a run: it groups some reports again, and moves those that now
@@ -369,6 +371,9 @@ func (s *Decisions) stepRegroup(ctx context.Context, id int64, rules crash.Group
 	}
 	reports, err := s.readAndGroup(ctx, since, from, rules)
 	if err != nil {
+		return run, err
+	}
+	if err := s.follow(ctx, run.ID, reports); err != nil {
 		return run, err
 	}
 	var changed []groupedReport
@@ -409,7 +414,8 @@ func (s *Decisions) readAndGroup(ctx context.Context, since time.Time, from cras
 		var body []byte
 		err = row.Scan((*[16]byte)(&r.id), &r.from, &r.rule, &r.counted, &r.summary.Executable,
 			&r.summary.Package, &r.summary.Version, &r.summary.Release, &r.summary.Architecture, &r.address, &r.stale, &body)
-		if err != nil || !r.stale {
+		r.bodyless = body == nil
+		if err != nil || !r.stale || r.bodyless {
 			return r, err
 		}
 		fields, err := Decompress(body)
@@ -419,6 +425,111 @@ func (s *Decisions) readAndGroup(ctx context.Context, since time.Time, from cras
 		r.grouping = rules.Group(fields)
 		return r, nil
 	})
+}
+
+const (
+	// sqlFollowed also returns a row for each limited bucket that has none.
+	sqlFollowed = `
+		select b.bucket_id, f.run_id is not null, coalesce(f.version, ''), coalesce(f.release, ''),
+			coalesce(f.architecture, ''), coalesce(f.to_signature, ''), coalesce(f.rule, ''), coalesce(f.provisional, false),
+			coalesce(f.reason, '')
+		from (
+			select distinct bucket_id from bucket_bodies where bucket_id = any(@buckets::bytea[]) and kept < reports
+		) as b left join regroup_followed as f on f.run_id = @run and f.from_id = b.bucket_id
+		order by b.bucket_id, f.version, f.release, f.architecture`
+	sqlSaveFollowed = `
+		insert into regroup_followed as f
+		select @run, * from unnest(@buckets::bytea[], @version::text[], @release::text[], @architecture::text[],
+			@signature::text[], @rule::text[], @provisional::boolean[], @reason::text[])
+		on conflict (run_id, from_id, version, release, architecture) do update set to_signature = excluded.to_signature,
+			rule = excluded.rule, provisional = excluded.provisional, reason = excluded.reason`
+)
+
+// followed is how the last report of a bucket, version, release and architecture was grouped.
+type followed struct {
+	bucket                         crash.BucketID
+	version, release, architecture string
+	grouping                       crash.Grouping
+	changed                        bool
+}
+
+// follow groups the reports without a body like others of their bucket: like the last one before them of the
+// same version, release and architecture, else one of the same version, else any. The first report of each
+// combination and month has a body. If no other report is known, they stay where they are.
+func (s *Decisions) follow(ctx context.Context, run int64, reports []groupedReport) error {
+	var buckets []crash.BucketID
+	for _, r := range reports {
+		if r.stale && r.from != nil && !slices.Contains(buckets, *r.from) {
+			buckets = append(buckets, *r.from)
+		}
+	}
+	all := map[crash.BucketID][]*followed{} // of buckets that have reports without a body
+	var f followed
+	var exists bool
+	if err := Each(ctx, s.Pool, sqlFollowed, pgx.NamedArgs{"run": run, "buckets": buckets}, []any{&f.bucket, &exists,
+		&f.version, &f.release, &f.architecture, &f.grouping.Signature, &f.grouping.Rule, &f.grouping.Provisional,
+		&f.grouping.Reason}, func() {
+		if all[f.bucket] = append(all[f.bucket], new(f)); !exists {
+			all[f.bucket] = []*followed{}
+		}
+	}); err != nil || len(all) == 0 {
+		return err
+	}
+	for i := range reports {
+		r := &reports[i]
+		if !r.stale || r.from == nil || all[*r.from] == nil {
+			continue
+		}
+		at := followed{*r.from, r.summary.Version, string(r.summary.Release), r.summary.Architecture, r.grouping, true}
+		best := closest(all[*r.from], at)
+		switch {
+		case r.bodyless && best != nil:
+			r.grouping = best.grouping
+		case r.bodyless:
+		case best != nil && best.alike(at) == alikeInAll:
+			best.grouping, best.changed = r.grouping, true
+		default:
+			all[*r.from] = append(all[*r.from], &at)
+		}
+	}
+	var save []*followed
+	for _, of := range all {
+		save = append(save, slices.DeleteFunc(of, func(f *followed) bool { return !f.changed })...)
+	}
+	text := func(of func(*followed) string) []string { return column(save, of) }
+	return Exec(ctx, s.Pool, pgx.NamedArgs{
+		"run": run, "buckets": column(save, func(f *followed) []byte { return f.bucket[:] }),
+		"version":      text(func(f *followed) string { return f.version }),
+		"release":      text(func(f *followed) string { return f.release }),
+		"architecture": text(func(f *followed) string { return f.architecture }),
+		"signature":    text(func(f *followed) string { return f.grouping.Signature }),
+		"rule":         text(func(f *followed) string { return string(f.grouping.Rule) }),
+		"provisional":  column(save, func(f *followed) bool { return f.grouping.Provisional }),
+		"reason":       text(func(f *followed) string { return f.grouping.Reason }),
+	}, sqlSaveFollowed)
+}
+
+const alikeInAll = 2
+
+// alike returns how well a report matches: 2 in all, 1 in the version only.
+func (f followed) alike(o followed) int {
+	switch {
+	case f.version != o.version:
+		return 0
+	case f.release != o.release || f.architecture != o.architecture:
+		return 1
+	}
+	return alikeInAll
+}
+
+// closest returns the first of those that match best, or nil if there is none.
+func closest(all []*followed, to followed) (best *followed) {
+	for _, f := range all {
+		if best == nil || f.alike(to) > best.alike(to) {
+			best = f
+		}
+	}
+	return best
 }
 
 // recordStep records the progress of a run. In a dry run it records what would move; otherwise it

@@ -290,6 +290,9 @@ func (d *dropping) dropOne(ctx context.Context, p partition, f foundPartition, o
 			if _, err := tx.Exec(ctx, sqlDropWork, ids); err != nil {
 				return err
 			}
+			if err := dropBodies(ctx, tx, p); err != nil {
+				return err
+			}
 			if month := p.from.Format("2006-01"); !slices.Contains(d.months, month) {
 				d.months = append(d.months, month)
 			}
@@ -336,8 +339,8 @@ func (d *dropping) dropOthers(ctx context.Context, p partition, f foundPartition
 			return err
 		}
 	}
-	choosing := "select ctid, id from " + p.table() + " where (bucket_id = any(@held::bytea[])) is not true and " +
-		of.where() + " limit @most for update skip locked"
+	choosing := "select ctid, id, bucket_id, body is not null, " + isLimited + " from " + p.table() + " as r " +
+		"where (bucket_id = any(@held::bytea[])) is not true and " + of.where() + " limit @most for update skip locked"
 	deleting := "delete from " + p.table() + " where ctid = any(@rows::tid[])"
 	month := p.from.Format("2006-01")
 	return paced(ctx, func() (done bool, err error) {
@@ -354,13 +357,20 @@ func (d *dropping) dropOthers(ctx context.Context, p partition, f foundPartition
 			var row pgtype.TID
 			var ids [][16]byte
 			var id [16]byte
+			r, bodies := storedReport{received: p.from}, bodyCounts{}
 			err := Each(ctx, tx, choosing, pgx.NamedArgs{"held": held, "types": of.listed, "most": dropChunk},
-				[]any{&row, &id}, func() { rows, ids = append(rows, row), append(ids, id) })
+				[]any{&row, &id, &r.bucket, &r.full, &r.limited}, func() {
+					rows, ids = append(rows, row), append(ids, id)
+					bodies.count(r.bucket, &r, -1)
+				})
 			if err != nil || len(ids) == 0 {
 				return err
 			}
 			deleted = len(ids)
 			if _, err := tx.Exec(ctx, deleting, pgx.NamedArgs{"rows": rows}); err != nil {
+				return err
+			}
+			if err := bodies.apply(ctx, tx); err != nil {
 				return err
 			}
 			if _, err := tx.Exec(ctx, sqlDropWorkOf, pgx.NamedArgs{"ids": ids}); err != nil {

@@ -75,6 +75,10 @@ type pendingReport struct {
 	systemKey    *int64     // identifies the machine
 	duplicateKey []byte
 
+	commented bool // a person has written something into the report
+	decided   bool // by bodyLimit
+	bodyless  bool // the body is not stored
+
 	cause span.Cause // the request, if it is traced
 }
 
@@ -86,10 +90,12 @@ type saved struct {
 }
 
 func newPendingReport(rec crash.Record, body []byte) *pendingReport {
+	commented := crash.HasComment(rec.Fields)
 	rec.Fields = nil // the body contains the fields
 	rec.Summary = compact(rec.Summary)
 	rec.Grouping.Signature, rec.Grouping.Reason = strings.Clone(rec.Grouping.Signature), strings.Clone(rec.Grouping.Reason)
-	p := &pendingReport{Record: rec, body: body, answer: make(chan saved, 1), systemKey: SystemKey(rec.System)}
+	p := &pendingReport{Record: rec, body: body, answer: make(chan saved, 1), systemKey: SystemKey(rec.System),
+		commented: commented}
 	if !rec.Occurred.IsZero() {
 		p.occurred = &rec.Occurred
 	}
@@ -278,9 +284,13 @@ const (
 func (v *saver) save(ctx context.Context, batch []*pendingReport) {
 	v.store.counter.await()
 	began := time.Now()
+	bodies := v.store.bodies.use(batch)
 	ctx, step := v.startSpan(ctx, batch)
-	done, err := v.saveWithRetries(ctx, batch)
+	done, err := v.saveWithRetries(ctx, batch, bodies)
 	step.End(err)
+	if err != nil || len(done.now) == 0 {
+		v.store.bodies.release(bodies)
+	}
 	if faulty(err) && len(batch) > 1 {
 		v.save(ctx, batch[:len(batch)/2])
 		v.save(ctx, batch[len(batch)/2:])
@@ -304,7 +314,7 @@ func (v *saver) save(ctx context.Context, batch []*pendingReport) {
 	}
 	var counted <-chan struct{}
 	if len(done.now) > 0 {
-		counted = v.store.counter.add(done.work, len(done.now), v.calls.Load(), v.store.tracer.CauseOf(ctx))
+		counted = v.store.counter.add(done.work, len(done.now), v.calls.Load(), v.store.tracer.CauseOf(ctx), bodies)
 	}
 	buckets := map[crash.BucketID]bool{}
 	for i, p := range batch {
@@ -342,14 +352,15 @@ type stored struct {
 // saveWithRetries repeats an attempt after a transient error: a deadlock, a lost connection, or a
 // missing partition. This is safe even if the failed attempt was committed: no report is stored or
 // counted twice.
-func (v *saver) saveWithRetries(ctx context.Context, batch []*pendingReport) (done stored, err error) {
+func (v *saver) saveWithRetries(ctx context.Context, batch []*pendingReport, bodies []bucketMonth) (done stored,
+	err error) {
 	pause := savePause
 	for n := range saveAttempts {
 		if n > 0 {
 			_ = crash.Sleep(ctx, pause)
 			pause *= 4
 		}
-		if done, err = v.attempt(ctx, batch, n > 0); err == nil || !transient(err) {
+		if done, err = v.attempt(ctx, batch, bodies, n > 0); err == nil || !transient(err) {
 			return done, err
 		}
 		if missingPartition(err) {
@@ -392,7 +403,8 @@ func missingPartition(err error) bool {
 // attempt stores a batch in one transaction. Each attempt uses a new id for its row of uncounted.
 // So if its outcome is lost, it has stored either nothing, or reports that are later counted as
 // orphans. Argument again says that some of the batch may be stored already.
-func (v *saver) attempt(ctx context.Context, batch []*pendingReport, again bool) (done stored, err error) {
+func (v *saver) attempt(ctx context.Context, batch []*pendingReport, bodies []bucketMonth, again bool) (done stored,
+	err error) {
 	ctx, cancel := context.WithTimeout(ctx, saveTimeout)
 	defer cancel()
 	if err := v.partitions.ensure(ctx, v.store, batch); err != nil {
@@ -400,7 +412,7 @@ func (v *saver) attempt(ctx context.Context, batch []*pendingReport, again bool)
 	}
 	done.work = crash.NewOopsID(batch[0].Received())
 	err = v.store.Pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
-		err := v.transact(ctx, c.Conn(), batch, &done, again)
+		err := v.transact(ctx, c.Conn(), batch, bodies, &done, again)
 		if err != nil {
 			_, _ = c.Exec(ctx, sqlRollback) // if that fails too, the pool closes the connection
 		}
@@ -420,11 +432,14 @@ const (
 
 // transact makes three round trips: it finds the new reports, copies them, and stores the rows that
 // depend on them.
-func (v *saver) transact(ctx context.Context, c *pgx.Conn, batch []*pendingReport, done *stored, again bool) error {
-	fresh, err := freshReports(ctx, c, batch, done, again)
+func (v *saver) transact(ctx context.Context, c *pgx.Conn, batch []*pendingReport, bodies []bucketMonth, done *stored,
+	again bool) error {
+	var read readBodies
+	fresh, err := freshReports(ctx, c, batch, bodies, &read, done, again)
 	if err != nil {
 		return err
 	}
+	v.store.bodies.decide(fresh, read)
 	done.now = make(map[crash.OopsID]bool, len(fresh))
 	var last pgx.Batch
 	if len(fresh) > 0 {
@@ -455,9 +470,9 @@ func (v *saver) transact(ctx context.Context, c *pgx.Conn, batch []*pendingRepor
 func reportID(p *pendingReport) [16]byte { return p.ID }
 
 // freshReports begins a transaction and returns the reports to store in it: the first of each
-// crash, and all reports without a duplicate key. It sets done.server.
-func freshReports(ctx context.Context, c *pgx.Conn, batch []*pendingReport, done *stored,
-	again bool) (fresh []*pendingReport, err error) {
+// crash, and all reports without a duplicate key. It sets done.server, and reads what is stored of bodies.
+func freshReports(ctx context.Context, c *pgx.Conn, batch []*pendingReport, bodies []bucketMonth, read *readBodies,
+	done *stored, again bool) (fresh []*pendingReport, err error) {
 	var keys [][]byte
 	var keyed [][16]byte
 	var systems []string
@@ -481,6 +496,9 @@ func freshReports(ctx context.Context, c *pgx.Conn, batch []*pendingReport, done
 	b.Queue(sqlServerID).QueryRow(func(row pgx.Row) error { return row.Scan(done.server.columns()...) })
 	if len(keys) > 0 {
 		b.Queue(sqlSaveKeys, pgx.NamedArgs{"keys": keys, "ids": keyed, "systems": systems}).Query(collect(first))
+	}
+	if len(bodies) > 0 {
+		read.queue(&b, bodies)
 	}
 	if again {
 		b.Queue(sqlStoredReports, pgx.NamedArgs{
@@ -617,12 +635,16 @@ func (r *copyRows) Next() bool {
 	}
 	p := r.reports[0]
 	r.reports = r.reports[1:]
+	body, quality := p.body, p.Quality
+	if p.bodyless {
+		body, quality = nil, 0
+	}
 	r.values = append(r.values[:0],
 		grouping.RulesVersion, (*[16]byte)(&p.ID), p.Received(), p.occurred, p.Day, p.Counted, (*string)(&p.System),
 		p.systemKey, p.bucket, &p.Grouping.Reason, (*string)(&p.Grouping.Rule),
 		&p.ProblemType, &p.Title, &p.Executable, &p.Package, &p.Version,
 		&p.SourcePackage, (*string)(&p.Release), &p.Architecture, &p.PackageArchitecture, &p.AddressSignature, p.Proposed,
-		p.Complete, p.Quality, p.body)
+		p.Complete, quality, body)
 	return true
 }
 

@@ -51,6 +51,8 @@ type Config struct {
 	Privacy  *privacy.Table     // which fields are secret; nil means the built-in table
 	Rights   crash.RightsConfig // that people have beside those that administrators give them
 	Roles    []string           // what this instance does, as other instances see it: "web", "ingest"
+	// KeepBodies is about how many reports of a problem and month are stored in full; 0 means all.
+	KeepBodies int
 
 	Partitions PartitionsBy // of reports; empty means PartitionsBySize
 
@@ -66,6 +68,7 @@ type Store struct {
 	saver      *saver
 	counter    *counter
 	indexCache *indexCache
+	bodies     *bodyLimit
 
 	privacy      *privacy.Table
 	partitionsBy PartitionsBy
@@ -124,11 +127,18 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		Handle: h, reading: newReadBudget(), indexCache: newIndexCache(),
 		counts: cache.New[stamp](maxCountBytes, 0), answerDelay: usualAnswerDelay,
 		privacy: c.Privacy, partitionsBy: cmp.Or(c.Partitions, PartitionsBySize),
+		bodies: &bodyLimit{limit: c.KeepBodies, buckets: map[bucketMonth]*usedBodies{}},
 	}
 	s.names.limit, s.spans.limit = maxCachedNames, maxCachedSpans
 	if err := s.Ping(ctx); err != nil {
 		pool.Close()
 		return nil, err
+	}
+	if c.KeepBodies > 0 {
+		if err := Exec(ctx, pool, pgx.NamedArgs{"now": s.Now()}, sqlLimitBodies); err != nil {
+			pool.Close()
+			return nil, Wrap(err, "limit bodies")
+		}
 	}
 	s.counter = newCounter(s)
 	s.counter.start(ctx)

@@ -386,6 +386,23 @@ COMMENT ON COLUMN bucket_arrivals.bucket_id IS 'The bucket. No foreign key, as w
 COMMENT ON COLUMN bucket_arrivals.at IS 'Arrival of the oldest report; 1970: before rules existed, or the bucket was split off or regrouped.';
 COMMENT ON COLUMN bucket_arrivals.round IS 'Round (counting.round) up to which reports were counted when the row was stored.';
 
+CREATE TABLE bucket_bodies (
+    bucket_id bytea NOT NULL,
+    month date NOT NULL,
+    reports bigint NOT NULL,
+    kept bigint NOT NULL,
+    slots bytea DEFAULT '\x'::bytea NOT NULL,
+    combinations bytea DEFAULT '\x'::bytea NOT NULL
+)
+WITH (fillfactor='80');
+COMMENT ON TABLE bucket_bodies IS 'How many reports of a bucket arrived in a month, and of how many the body is stored. Only reports since counting.bodies_since. Written by rounds, read when reports are stored.';
+COMMENT ON COLUMN bucket_bodies.bucket_id IS 'The bucket.';
+COMMENT ON COLUMN bucket_bodies.month IS 'First day of the month of arrival, in UTC.';
+COMMENT ON COLUMN bucket_bodies.reports IS 'Number of counted reports.';
+COMMENT ON COLUMN bucket_bodies.kept IS 'Number of those with a body.';
+COMMENT ON COLUMN bucket_bodies.slots IS 'Bits of the places for a hash of the machine that are taken. There are half as many as keep_bodies_per_problem says.';
+COMMENT ON COLUMN bucket_bodies.combinations IS 'Hashes, of four bytes each, of the combinations of version, release and architecture that have a body.';
+
 CREATE TABLE bucket_bugs (
     bucket_id bytea NOT NULL,
     bug_number bigint NOT NULL,
@@ -775,6 +792,7 @@ CREATE TABLE counting (
     round bigint NOT NULL,
     erasures bigint DEFAULT 0 NOT NULL,
     versions_changed bigint DEFAULT 0 NOT NULL,
+    bodies_since timestamp with time zone,
     CONSTRAINT counting_single_check CHECK (single)
 );
 COMMENT ON TABLE counting IS 'The lock on counting, in one row. Rounds, merges, splits and all else that changes counts hold it, across all instances.';
@@ -782,6 +800,7 @@ COMMENT ON COLUMN counting.single IS 'Always true: limits the table to one row.'
 COMMENT ON COLUMN counting.round IS 'Number of the last round. Rows that it changed carry it, so caches read only what is new.';
 COMMENT ON COLUMN counting.erasures IS 'Number of times that an erasure has deleted problems or machines. Caches of rows are valid while it stays the same.';
 COMMENT ON COLUMN counting.versions_changed IS 'Last round that changed package_versions. Caches of the versions in use are read again after it.';
+COMMENT ON COLUMN counting.bodies_since IS 'When keep_bodies_per_problem was set for the first time: reports that arrived since count in bucket_bodies. Null: never.';
 
 CREATE TABLE decisions (
     id bigint NOT NULL,
@@ -1804,6 +1823,28 @@ COMMENT ON TABLE recovery_codes IS 'Codes that replace one code of the app. Each
 COMMENT ON COLUMN recovery_codes.user_id IS 'The account.';
 COMMENT ON COLUMN recovery_codes.hash IS 'SHA-256 of the code.';
 
+CREATE TABLE regroup_followed (
+    run_id bigint NOT NULL,
+    from_id bytea NOT NULL,
+    version text NOT NULL,
+    release text NOT NULL,
+    architecture text NOT NULL,
+    to_signature text NOT NULL,
+    rule text NOT NULL,
+    provisional boolean NOT NULL,
+    reason text NOT NULL
+);
+COMMENT ON TABLE regroup_followed IS 'How a run of new grouping rules has grouped the last report with a body of a bucket, version, release and architecture. Reports without a body follow it. Rows are deleted at the end of the run.';
+COMMENT ON COLUMN regroup_followed.run_id IS 'The run.';
+COMMENT ON COLUMN regroup_followed.from_id IS 'Bucket of the report before the run.';
+COMMENT ON COLUMN regroup_followed.version IS 'Version of the package.';
+COMMENT ON COLUMN regroup_followed.release IS 'The release.';
+COMMENT ON COLUMN regroup_followed.architecture IS 'Architecture of the machine.';
+COMMENT ON COLUMN regroup_followed.to_signature IS 'Its new signature; empty: no rule applied.';
+COMMENT ON COLUMN regroup_followed.rule IS 'The rule that applied.';
+COMMENT ON COLUMN regroup_followed.provisional IS 'Whether the signature is provisional.';
+COMMENT ON COLUMN regroup_followed.reason IS 'Why no rule applied; empty when one did.';
+
 CREATE TABLE regroup_moves (
     run_id bigint NOT NULL,
     from_id bytea NOT NULL,
@@ -1964,7 +2005,7 @@ CREATE TABLE reports (
     address_signature text NOT NULL,
     proposed boolean NOT NULL,
     complete boolean NOT NULL,
-    body bytea NOT NULL,
+    body bytea,
     quality smallint
 )
 PARTITION BY RANGE (received);
@@ -1993,8 +2034,8 @@ COMMENT ON COLUMN reports.package_architecture IS 'Architecture of the package; 
 COMMENT ON COLUMN reports.address_signature IS 'Signature of modules and offsets, of a native crash; empty: none.';
 COMMENT ON COLUMN reports.proposed IS 'Whether the package came from the proposed pocket.';
 COMMENT ON COLUMN reports.complete IS 'Whether the report has a stack, a traceback or the text that its rule reads.';
-COMMENT ON COLUMN reports.body IS 'All fields, each name and value after its length, compressed by S2. Stored outside the row and not compressed again.';
-COMMENT ON COLUMN reports.quality IS 'How much the report says about its crash. 0: nothing. 1: something, but no names of functions. 2 to 100: so many per cent of the functions have names. Null: not decided yet.';
+COMMENT ON COLUMN reports.body IS 'All fields, each name and value after its length, compressed by S2. Stored outside the row and not compressed again. Null: not stored, because the problem had enough of that month.';
+COMMENT ON COLUMN reports.quality IS 'How much the report says about its crash. 0: nothing, or it has no body. 1: something, but no names of functions. 2 to 100: so many per cent of the functions have names. Null: not decided yet.';
 
 CREATE TABLE rule_edges (
     bucket_id bytea NOT NULL,
@@ -2420,6 +2461,9 @@ ALTER TABLE ONLY backups
 ALTER TABLE ONLY bucket_arrivals
     ADD CONSTRAINT bucket_arrivals_pkey PRIMARY KEY (bucket_id);
 
+ALTER TABLE ONLY bucket_bodies
+    ADD CONSTRAINT bucket_bodies_pkey PRIMARY KEY (bucket_id, month);
+
 ALTER TABLE ONLY bucket_bugs
     ADD CONSTRAINT bucket_bugs_pkey PRIMARY KEY (bucket_id, bug_number);
 
@@ -2620,6 +2664,9 @@ ALTER TABLE ONLY problem_tags
 
 ALTER TABLE ONLY recovery_codes
     ADD CONSTRAINT recovery_codes_pkey PRIMARY KEY (user_id, hash);
+
+ALTER TABLE ONLY regroup_followed
+    ADD CONSTRAINT regroup_followed_pkey PRIMARY KEY (run_id, from_id, version, release, architecture);
 
 ALTER TABLE ONLY regroup_moves
     ADD CONSTRAINT regroup_moves_pkey PRIMARY KEY (run_id, from_id, to_id);
@@ -2857,6 +2904,8 @@ CREATE INDEX release_systems_shared ON release_systems USING btree (system) WHER
 
 CREATE INDEX reports_bucket ON ONLY reports USING btree (bucket_id, received DESC, id DESC) WHERE (bucket_id IS NOT NULL);
 
+CREATE INDEX reports_in_full ON ONLY reports USING btree (bucket_id, received DESC, id DESC) WHERE (body IS NOT NULL);
+
 CREATE INDEX reports_nameless ON ONLY reports USING btree (received DESC, id DESC) WHERE (system_key IS NULL);
 
 CREATE INDEX reports_quality ON ONLY reports USING btree (bucket_id, quality DESC, received DESC, id DESC) WHERE (quality > 0);
@@ -3070,6 +3119,9 @@ ALTER TABLE ONLY problem_reads
 
 ALTER TABLE ONLY recovery_codes
     ADD CONSTRAINT recovery_codes_user_id_fkey FOREIGN KEY (user_id) REFERENCES second_factors(user_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY regroup_followed
+    ADD CONSTRAINT regroup_followed_run_id_fkey FOREIGN KEY (run_id) REFERENCES regroup_runs(id);
 
 ALTER TABLE ONLY regroup_moves
     ADD CONSTRAINT regroup_moves_run_id_fkey FOREIGN KEY (run_id) REFERENCES regroup_runs(id);

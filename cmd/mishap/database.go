@@ -128,7 +128,7 @@ func useStore(ctx context.Context, c config.Config, log *slog.Logger, do func(*d
 		return err
 	}
 	store, err := db.Open(ctx, db.Config{URL: database.url, Log: log, Privacy: c.Privacy(), Rights: c.Rights(),
-		Partitions: db.PartitionsBy(c.ReportsPartitions)})
+		Partitions: db.PartitionsBy(c.ReportsPartitions), KeepBodies: c.KeepBodies})
 	if err != nil {
 		return err
 	}

@@ -156,7 +156,8 @@ func coreRequest(rec crash.Record) *crash.CoreRequest {
 	return &crash.CoreRequest{System: rec.System, Problem: crash.BucketIDOf(problem),
 		Version: strings.Clone(rec.Version), Architecture: strings.Clone(rec.Architecture),
 		Executable: strings.Clone(rec.Executable),
-		Packages:   []string{strings.Clone(rec.Package), strings.Clone(rec.SourcePackage)}}
+		Packages:   []string{strings.Clone(rec.Package), strings.Clone(rec.SourcePackage)},
+		Fields:     rec.Fields, Quality: rec.Quality}
 }
 
 // refuse returns an error of kind Invalid for a report that is rejected permanently: whoopsie never sends

@@ -329,9 +329,9 @@ func (s *Store) HasRelease(ctx context.Context, r crash.Release) (has bool, err 
 	return has, db.Wrap(err, "release")
 }
 
-// A facet reads the newest reports of a problem, and the newest of each of some other problems of
-// its package. Both are found by the index of reports by bucket and time of arrival, so the work
-// does not grow with the number of stored reports.
+// A facet reads the newest reports in full of a problem, and the newest of each of some other problems of
+// its package. Both are found by the index reports_in_full, so the work does not grow with the number of
+// stored reports.
 const (
 	facetHere   = 300
 	facetOthers = 30 // problems
@@ -343,7 +343,8 @@ const (
 	sqlFacetHere = `
 		select ` + db.ReportColumns + `, body from (
 			select r.* from (select id from buckets where id in ` + db.Members + `) as m (source) cross join lateral (
-				select * from reports where bucket_id = m.source order by received desc, id desc limit @limit
+				select * from reports where bucket_id = m.source and body is not null
+				order by received desc, id desc limit @limit
 			) as r
 			order by r.received desc, r.id desc limit @limit
 		) as newest`
@@ -353,7 +354,7 @@ const (
 			where package = @package and head <> (select head from buckets where id = @bucket) and reports > 0
 			order by reports desc, id limit @others
 		) as m (source) cross join lateral (
-			select ` + db.ReportColumns + `, body from reports where bucket_id = m.source
+			select ` + db.ReportColumns + `, body from reports where bucket_id = m.source and body is not null
 			order by received desc, id desc limit @limit
 		) as r`
 )
@@ -417,7 +418,7 @@ const (
 	sqlBodiesHere = `
 		select r.system_key, r.body from (select id from buckets where id in ` + db.Members + `) as m (source)
 		cross join lateral (
-			select received, id, system_key, body from reports where bucket_id = m.source
+			select received, id, system_key, body from reports where bucket_id = m.source and body is not null
 			order by received desc, id desc limit @limit
 		) as r
 		order by r.received desc, r.id desc limit @limit`
@@ -427,7 +428,8 @@ const (
 			where package = @package and head <> (select head from buckets where id = @bucket) and reports > 0
 			order by reports desc, id limit @others
 		) as m (source) cross join lateral (
-			select system_key, body from reports where bucket_id = m.source order by received desc, id desc limit @limit
+			select system_key, body from reports where bucket_id = m.source and body is not null
+			order by received desc, id desc limit @limit
 		) as r`
 )
 

@@ -280,7 +280,7 @@ const (
 			select r.id, due.id, due.version, r.architecture, '', 0, 'queued'
 			from due cross join lateral (
 				select id, architecture from reports
-				where bucket_id = due.id and version = due.version and address_signature <> ''
+				where bucket_id = due.id and version = due.version and address_signature <> '' and body is not null
 					and not exists (select from symbol_jobs where report_id = reports.id)
 				order by received desc, id desc limit 1
 			) as r

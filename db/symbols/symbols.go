@@ -90,14 +90,17 @@ func (s *Store) RequestCore(ctx context.Context, r crash.CoreRequest, store stri
 		return false, fmt.Errorf("request core of %s: %w", r.Report, db.Classify(err))
 	}
 	if tag.RowsAffected() > 0 {
-		return true, nil
+		return true, s.KeepBody(ctx, r.Report, r.Fields, r.Quality)
 	}
 	// The machine may not have got the answer and sends the report again.
 	received, err := s.CoreRequested(ctx, r.Report, r.System)
 	if errors.Is(err, errCoreNotRequested) {
 		return false, nil
 	}
-	return err == nil && !received, err
+	if err != nil || received {
+		return false, err
+	}
+	return true, s.KeepBody(ctx, r.Report, r.Fields, r.Quality)
 }
 
 const sqlOfferCore = `
@@ -111,6 +114,9 @@ func (s *Store) OfferCore(ctx context.Context, r crash.CoreRequest) (received bo
 		"problem": r.Problem[:], "version": r.Version})
 	if err != nil {
 		return false, fmt.Errorf("offer core of %s: %w", r.Report, db.Classify(err))
+	}
+	if err := s.KeepBody(ctx, r.Report, r.Fields, r.Quality); err != nil {
+		return false, err
 	}
 	return s.CoreRequested(ctx, r.Report, r.System)
 }

@@ -44,7 +44,7 @@ const (
 			id uuid not null, day date not null, counted boolean not null, system_key bigint, bucket_id bytea,
 			package text not null, version text not null, release text not null, architecture text not null,
 			package_architecture text not null, problem_type text not null,
-			proposed boolean not null, seen timestamptz not null
+			proposed boolean not null, seen timestamptz not null, received timestamptz not null, full_text boolean not null
 		) on commit drop`
 	chooseBuckets = `
 		insert into check_buckets
@@ -55,7 +55,7 @@ const (
 		insert into check_reports
 		select id, day, counted, system_key, bucket_id, package, version, release, architecture,
 			package_architecture, problem_type, proposed,
-			case when (occurred at time zone 'UTC')::date = day then occurred else received end
+			case when (occurred at time zone 'UTC')::date = day then occurred else received end, received, body is not null
 		from reports
 		where (@everything or bucket_id in (select id from check_buckets) or day = any(@days::date[]))
 			and not id = any(@uncounted::uuid[])`
@@ -64,7 +64,7 @@ const (
 )
 
 // CheckSteps is the number of times that Run calls step.
-const CheckSteps = 15
+const CheckSteps = 17
 
 // Check counts stored reports again, and returns where the stored counts differ. It calls step after
 // each of its Steps, to show the progress. It changes nothing.
@@ -296,6 +296,21 @@ var comparisons = []comparison{
 		`select `+totalKey+` as key, sum(reports)::bigint as n, date 'infinity' as day from report_days`+ofDays+notExpired+
 			` group by day, release, architecture, problem_type, proposed`),
 	activityCheck,
+	bodiesCheck("reports of a problem by month, since bodies are limited", "reports", "*"),
+	bodiesCheck("reports of a problem by month that are stored in full, since bodies are limited", "kept",
+		"*) filter (where full_text"),
+}
+
+// bodiesCheck compares a column of bucket_bodies. The rows of a month go with its reports, so dropped months
+// are compared, too.
+func bodiesCheck(count, column, counted string) comparison {
+	const key = bucketKey + ` || ' ' || month as key, `
+	return compared(count,
+		`select `+key+column+` as n, date 'infinity' as day from bucket_bodies`+ofBuckets,
+		`select `+key+`count(`+counted+`) as n, date 'infinity' as day from (
+			select *, date_trunc('month', received)::date as month`+ofReports+`
+				and received >= (select bodies_since from counting)
+		) as r group by bucket_id, month`)
 }
 
 // activityCheck compares the numbers of active machines by release and day. The stored numbers are

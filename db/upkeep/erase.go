@@ -419,6 +419,7 @@ type report struct {
 	Rule       string       `json:"rule"`
 	Title      string       `json:"title"`
 	Fields     crash.Fields `json:"fields"`
+	TypedOnly  bool         `json:"full_text_not_stored,omitempty"`
 }
 
 // Dump writes everything that is known about a machine as lines of JSON: first the machine, then its
@@ -480,7 +481,7 @@ func (s *Erasing) dumpReports(ctx context.Context, system crash.SystemID, lines 
 
 func asReport(r crash.StoredReport) report {
 	out := report{ID: r.ID.String(), Received: r.ID.Received().UTC(), Occurred: r.Occurred, Unbucketed: r.Unbucketed,
-		Rule: string(r.Rule), Title: r.Title, Fields: r.Fields}
+		Rule: string(r.Rule), Title: r.Title, Fields: r.Fields, TypedOnly: r.TypedOnly}
 	if r.Bucket != nil {
 		out.Problem = r.Bucket.String()
 	}

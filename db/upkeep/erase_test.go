@@ -380,9 +380,10 @@ var classes = map[string]string{
 	"rows": `reports report_keys uncounted core_requests symbol_jobs unknown_builds bucket_systems bucket_travellers
 		release_systems erasures`,
 	"counts": `buckets bucket_days bucket_expired expired_counts bucket_releases bucket_versions bucket_arrivals
-		report_days release_days release_active releases package_versions`,
-	"derived": `events deliveries regroup_moves known_names rule_edges follow_marks problem_reads wanted_cores`,
-	"people":  `audit_events note_texts marks decisions candidates saved_searches`,
+		report_days release_days release_active releases package_versions bucket_bodies`,
+	"derived": `events deliveries regroup_followed regroup_moves known_names rule_edges follow_marks
+		problem_reads wanted_cores`,
+	"people": `audit_events note_texts marks decisions candidates saved_searches`,
 	// builds are files of packages; bug_sections, bug_comments and filings are what the tracker got, without
 	// data of machines; the cursors in regroup_runs, privacy_runs and decisions are ids of reports, and lead nowhere.
 	"none": `account_grants api_tokens applied_migrations archive_facts assignments bucket_bugs bug_comments bug_sections

@@ -369,6 +369,10 @@ func (s *Retention) examine(ctx context.Context, tx pgx.Tx, run *privacy.Run, re
 	}
 	if _, err := pgx.ForEachRow(rows, []any{(*[16]byte)(last), &isHeld, &body}, func() error {
 		examined++
+		if body == nil { // no field but those of columns is stored
+			run.LookedAt++
+			return nil
+		}
 		fields, err := db.Decompress(body)
 		if err != nil {
 			return err

@@ -100,6 +100,24 @@ type bucketObject struct {
 	Tags     []string `json:"tags,omitempty" doc:"Its tags, sorted; empty if the caller may not read reports."`
 
 	Evidence []passage `json:"evidence,omitempty" doc:"Text that the grouping rule read, unless a stack or traceback."`
+
+	InFull *inFull `json:"stored_in_full,omitempty" doc:"If some reports are not stored in full: how many are."`
+}
+
+// inFull says how many reports of a problem are stored in full.
+type inFull struct {
+	Stored int64     `json:"stored" doc:"Number of reports in full."`
+	Of     int64     `json:"of" doc:"Number of reports since then."`
+	Since  time.Time `json:"since" doc:"When keep_bodies_per_problem was first set."`
+}
+
+// addInFull adds how many reports are stored in full, unless all are.
+func (a *answers) addInFull(ctx context.Context, id crash.BucketID, out *bucketObject) error {
+	b, err := a.Store.Bodies(ctx, id)
+	if err == nil && b.Limited() {
+		out.InFull = &inFull{b.Stored, b.All, b.Since}
+	}
+	return err
 }
 
 // passage is the part of a field that a grouping rule read.
@@ -162,6 +180,9 @@ func (a *answers) bucket(ctx context.Context, in input, key string) (any, error)
 	}
 	if signedIn.check(in.caller) == nil {
 		if err := a.addPeople(ctx, b.ID, &out); err != nil {
+			return nil, err
+		}
+		if err := a.addInFull(ctx, b.ID, &out); err != nil {
 			return nil, err
 		}
 		err = a.addTraces(ctx, in, b.ID, &out)

@@ -167,12 +167,12 @@ func parseDay(key string) (time.Time, error) {
 }
 
 type oopsObject struct {
-	Data map[string]string `json:"data" doc:"Its fields. SAS: the signature. MishapHidden: names of hidden fields."`
+	Data map[string]string `json:"data" doc:"Its fields. SAS: signature. MishapHidden: hidden. MishapNotStored: why few."`
 	ID   string            `json:"oopsid"`
 }
 
 type instanceObject struct {
-	Instance map[string]string `json:"instance" doc:"Its fields. SAS: the signature. MishapHidden: names of hidden fields."`
+	Instance map[string]string `json:"instance" doc:"Like data of oops."`
 }
 
 // fields returns the fields of a report that the caller may read, the names of the others, and the
@@ -194,6 +194,9 @@ func (a *answers) fields(ctx context.Context, in input, id string) (map[string]s
 	}
 	if len(hidden) > 0 {
 		fields[crash.HiddenField] = strings.Join(hidden, " ")
+	}
+	if report.TypedOnly {
+		fields[crash.NotStoredField] = crash.NotStored
 	}
 	fields["SystemIdentifier"] = string(u.VisibleSystem(report.System, report.SourcePackage))
 	if report.Bucket != nil {

@@ -686,6 +686,9 @@ func (s *Panel) explainByExample(
 func (s *Panel) ExplainReport(
 	r *http.Request, report crash.StoredReport, readable privacy.Class,
 ) (problemsview.GroupingView, error) {
+	if report.TypedOnly {
+		return problemsview.GroupingView{Rule: report.Rule}, nil
+	}
 	e := grouping.Explain(report.Fields)
 	s.hidePassages(&e, readable)
 	why := problemsview.GroupingView{Rule: report.Rule, Explained: &e}

@@ -406,7 +406,12 @@ func (s *Decisions) splitPage(w http.ResponseWriter, r *http.Request, b crash.Bu
 			if err != nil {
 				return err
 			}
-			p.Preview = &view.SplitPreview{SplitPreview: found, Condition: c, Into: crash.SplitSignature(b.Signature, c, 1)}
+			bodies, err := s.Store.Bodies(r.Context(), b.ID)
+			if err != nil {
+				return err
+			}
+			p.Preview = &view.SplitPreview{SplitPreview: found, Bodies: bodies, Condition: c,
+				Into: crash.SplitSignature(b.Signature, c, 1)}
 		}
 	}
 	after, err := web.QueryOops(q, "after")

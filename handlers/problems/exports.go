@@ -348,6 +348,7 @@ type rawReport struct {
 	Unbucketed string             `json:"unbucketed,omitempty"`
 	Rule       crash.GroupingRule `json:"rule"`
 	Evidence   []passage          `json:"evidence"` // lines that the grouping rule read
+	InFull     bool               `json:"stored_in_full"`
 	Fields     crash.Fields       `json:"fields"`
 	Hidden     []string           `json:"hidden_fields,omitempty"` // that the person may not read
 }
@@ -376,8 +377,8 @@ func (s *Pages) sendReport(w http.ResponseWriter, r *http.Request, report crash.
 	raw := rawReport{
 		ID: report.ID.String(), URL: s.web.Base.String() + "/oops/" + report.ID.String(),
 		Arrived: report.ID.Received(), Machine: string(u.VisibleSystem(report.System, report.SourcePackage)),
-		Unbucketed: report.Unbucketed,
-		Rule:       report.Rule, Evidence: s.evidenceOf(report.Fields, web.Readable(r, report.SourcePackage)),
+		Unbucketed: report.Unbucketed, InFull: !report.TypedOnly,
+		Rule: report.Rule, Evidence: s.evidenceOf(report.Fields, web.Readable(r, report.SourcePackage)),
 	}
 	raw.Fields, raw.Hidden = s.web.Config.Privacy.Visible(u, report.Fields, report.SourcePackage)
 	if !report.Occurred.IsZero() {
@@ -429,6 +430,9 @@ func (s *Pages) sendCrash(w http.ResponseWriter, r *http.Request, report crash.S
 	visible, hidden := s.web.Config.Privacy.Visible(web.CurrentUser(r), report.Fields, report.SourcePackage)
 	if len(hidden) > 0 {
 		visible[crash.HiddenField] = strings.Join(hidden, " ")
+	}
+	if report.TypedOnly {
+		visible[crash.NotStoredField] = crash.NotStored
 	}
 	fields, _ := apport.Writable(visible) // a field of the file lists those left out
 	setFileHeaders(w, "text/plain; charset=utf-8", report.ID.String()+".crash")

@@ -568,12 +568,16 @@ type facetFacts struct {
 // chosenReports returns the reports that a choice selects. Reports with one value of a field are
 // selected among those that the comparison examined.
 func (s *Pages) chosenReports(r *http.Request, b crash.Bucket, choice view.ReportChoice) (chosenReports, error) {
-	facets := view.FacetsView{Choice: choice, Package: b.Package}
+	bodies, err := s.Store.Bodies(r.Context(), b.ID)
+	if err != nil {
+		return chosenReports{}, err
+	}
+	facets := view.FacetsView{Choice: choice, Package: b.Package, Bodies: bodies}
 	if choice.Facet != "" && !web.PermitsFacet(s.web, web.Readable(r, b.SourcePackage), choice.Facet) {
 		facets.Problem = view.PrivateOf(b.SourcePackage)
 	}
 	if choice.Facet == "" || facets.Problem != "" {
-		list, err := s.bucketReports(r, b.ID, choice)
+		list, err := s.bucketReports(r, b.ID, choice, bodies)
 		return chosenReports{list, facets}, err
 	}
 	if !web.PermitsFacet(s.web, privacy.Restricted, choice.Facet) {
@@ -595,7 +599,7 @@ func (s *Pages) chosenReports(r *http.Request, b crash.Bucket, choice view.Repor
 		facets.Facet = &facts.facet
 	}
 	if !choice.ByValue || err != nil {
-		list, err := s.bucketReports(r, b.ID, choice)
+		list, err := s.bucketReports(r, b.ID, choice, bodies)
 		return chosenReports{list, facets}, err
 	}
 	var rows []crash.ReportRow
@@ -605,7 +609,8 @@ func (s *Pages) chosenReports(r *http.Request, b crash.Bucket, choice view.Repor
 		}
 	}
 	list := view.ReportList{ID: "reports", Rows: web.HideMachines(r, rows), Now: s.web.Now(), Choice: &choice,
-		ComparePath: view.ComparePath(b.ID), Sample: len(facts.reports), Empty: "No report matches."}
+		ComparePath: view.ComparePath(b.ID), Sample: len(facts.reports), Empty: "No report matches.",
+		Bodies: bodies}
 	list.Via = choice.Via
 	return chosenReports{&list, facets}, nil
 }
@@ -616,8 +621,9 @@ func passes(f index.Filter, r crash.Summary) bool {
 }
 
 // bucketReports returns the page of a bucket's reports that a choice and the query select.
-func (s *Pages) bucketReports(r *http.Request, id crash.BucketID, choice view.ReportChoice) (*view.ReportList,
-	error) {
+func (s *Pages) bucketReports(r *http.Request, id crash.BucketID, choice view.ReportChoice, bodies crash.Bodies) (
+	*view.ReportList, error,
+) {
 	after, err := web.QueryOops(r.URL.Query(), "after")
 	if err != nil {
 		return nil, err
@@ -628,7 +634,7 @@ func (s *Pages) bucketReports(r *http.Request, id crash.BucketID, choice view.Re
 	}
 	list := s.panel.ReportList(r, id.Path(), after, rows)
 	list.Choice, list.ComparePath, list.Via = &choice, view.ComparePath(id), choice.Origin()
-	list.Empty = view.NoReportsStored
+	list.Empty, list.Bodies = view.NoReportsStored, bodies
 	if choice.Filter != (index.Filter{}) {
 		list.Empty = "No stored report matches."
 	}

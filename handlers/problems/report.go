@@ -45,9 +45,16 @@ func (s *Pages) ShowReport(w http.ResponseWriter, r *http.Request) error {
 		return s.sendCrash(w, r, report)
 	}
 	readable := web.Readable(r, report.SourcePackage)
-	page := view.ReportPage{Report: report, Core: s.coreSize(r, report), Stack: s.panel.ReportStack(report, readable)}
-	page.Stack.OfReport = true
-	if report.Bucket != nil && page.Stack.Text != "" {
+	page := view.ReportPage{Report: report, Core: s.coreSize(r, report)}
+	if report.TypedOnly {
+		if page.NotStored, err = s.notStored(r, report); err != nil {
+			return err
+		}
+	} else {
+		page.Stack = s.panel.ReportStack(report, readable)
+		page.Stack.OfReport = true
+	}
+	if report.Bucket != nil && page.Stack != nil && page.Stack.Text != "" {
 		best, err := s.Store.RepresentativeReport(r.Context(), *report.Bucket)
 		if err != nil {
 			return err
@@ -70,6 +77,20 @@ func (s *Pages) ShowReport(w http.ResponseWriter, r *http.Request) error {
 	page.Report.System = u.VisibleSystem(report.System, report.SourcePackage)
 	page.Shell = s.web.Shell(r, "Report "+id.String())
 	return s.web.Page(w, r, http.StatusOK, view.Report(page))
+}
+
+// notStored returns what the page of a report says that is not stored in full.
+func (s *Pages) notStored(r *http.Request, report crash.StoredReport) (*view.NotStored, error) {
+	n := &view.NotStored{Admin: web.CurrentUser(r).Role.Allows(crash.RoleAdmin)}
+	if report.Bucket == nil {
+		return n, nil
+	}
+	var err error
+	if n.Bodies, err = s.Store.Bodies(r.Context(), *report.Bucket); err != nil {
+		return nil, err
+	}
+	n.Newest, err = s.Store.NewestInFull(r.Context(), *report.Bucket)
+	return n, err
 }
 
 // ShowSystem shows the reports of one machine, newest first. An unknown machine has a page that
@@ -162,6 +183,10 @@ var errNoneSelected = crash.Errorf(crash.Invalid, "select_reports",
 var errRepresentative = crash.Errorf(crash.Invalid, "representative_report", "This is the representative report of "+
 	"the problem. Select another one to compare it with.")
 
+// errNotInFull is the error for a comparison of a report that is not stored in full.
+var errNotInFull = crash.Errorf(crash.Conflict, "not_in_full", "The full text of one of these reports is not stored, "+
+	"so its stack cannot be compared. Select another report.")
+
 // ShowCompare compares the stacks of two reports, or of one and the representative report of its
 // problem.
 func (s *Pages) ShowCompare(w http.ResponseWriter, r *http.Request, b crash.Bucket) error {
@@ -193,6 +218,9 @@ func (s *Pages) ShowCompare(w http.ResponseWriter, r *http.Request, b crash.Buck
 		var err error
 		if sides[i], err = s.Store.Report(r.Context(), id); err != nil {
 			return err
+		}
+		if sides[i].TypedOnly {
+			return errNotInFull
 		}
 	}
 	for _, side := range sides {

@@ -259,6 +259,7 @@ func packageURL(name, muted string) string {
 
 // FacetsView holds the comparison of a problem's reports by one field.
 type FacetsView struct {
+	Bodies  crash.Bodies // of the problem
 	Choice  ReportChoice
 	Package string
 	Facet   *stats.Facet // nil: no field is chosen
@@ -294,8 +295,17 @@ func (v FacetsView) other() string {
 	return string(v.Choice.Facet)
 }
 
+// inFull qualifies reports whose fields were read.
+func inFull(b crash.Bodies) string {
+	if b.Limited() {
+		return " that are stored in full"
+	}
+	return ""
+}
+
 func (v FacetsView) caption() string {
-	caption := "The newest " + crash.Counted(int64(v.Facet.Here), "report", "reports") + " of this problem"
+	caption := "The newest " + crash.Counted(int64(v.Facet.Here), "report", "reports") + " of this problem" +
+		inFull(v.Bodies)
 	if v.Facet.There == 0 {
 		return caption
 	}

@@ -192,8 +192,14 @@ type SplitPage struct {
 // SplitPreview holds what a condition would take out.
 type SplitPreview struct {
 	crash.SplitPreview
+	Bodies    crash.Bodies // of the problem
 	Condition crash.Condition
 	Into      string // signature of the new problem
+}
+
+// staying says how many reports meet no condition about functions.
+func staying(b crash.Bodies) string {
+	return crash.Count(b.All-b.Stored) + " of " + crash.Counted(b.All, "report", "reports") + " are not in full and stay."
 }
 
 func (p SplitPage) path() string { return p.Bucket.ID.Path() + "/split" }

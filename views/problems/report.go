@@ -32,7 +32,26 @@ type ReportPage struct {
 	// Comparable is whether the stack can be compared with that of the representative report, which is
 	// another one.
 	Comparable bool
-	Core       int64 // size in bytes of the core dump that the person may download; 0: none
+	NotStored  *NotStored // nil: the report is stored in full
+	Core       int64      // size in bytes of the core dump that the person may download; 0: none
+}
+
+// NotStored says why the full text of a report is not stored.
+type NotStored struct {
+	Bodies crash.Bodies // of its problem
+	Newest crash.OopsID // the newest report of the problem that is stored in full; zero: none
+	Admin  bool
+}
+
+// sentence describes why.
+func (n NotStored) sentence(arrived time.Time) string {
+	text := "Only the fields below are stored of this report, because its problem had enough reports in full in " +
+		arrived.UTC().Format("January 2006") + ": " + crash.Count(n.Bodies.Stored) + " of " +
+		crash.Counted(n.Bodies.All, "report", "reports") + " are."
+	if n.Admin {
+		text += " The setting keep_bodies_per_problem limits them."
+	}
+	return text
 }
 
 func (p ReportPage) path(ending string) string { return ReportPath(p.Report.ID) + ending }

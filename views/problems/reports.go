@@ -31,16 +31,24 @@ type ReportList struct {
 	Further  string
 	LookedTo time.Time // when the last examined report arrived
 
+	Bodies crash.Bodies // of the list of a problem
+
 	// Of the list of a problem: the choice of reports, and the page that compares stacks.
 	Choice      *ReportChoice // nil: the list is not that of a problem
 	ComparePath string
 	Sample      int // number of reports among which those with a value of a field were selected
 }
 
+// inFull says how many reports are stored in full.
+func (l ReportList) inFull() string {
+	return crash.Count(l.Bodies.Stored) + " of " + crash.Counted(l.Bodies.All, "report", "reports") + " since " +
+		layout.Date(l.Bodies.Since, l.Now) + " are stored in full."
+}
+
 // SampleText says how many reports have the chosen value of a field.
 func (l ReportList) SampleText() string {
 	return fmt.Sprintf("%s with %s “%s” among the newest %s.", crash.Counted(int64(len(l.Rows)), "report", "reports"),
-		facetLabel(l.Choice.Facet), facetValue(l.Choice.Value), crash.Count(int64(l.Sample)))
+		facetLabel(l.Choice.Facet), facetValue(l.Choice.Value), crash.Count(int64(l.Sample))+inFull(l.Bodies))
 }
 
 // Keep adds a query to the addresses of the list's pages.

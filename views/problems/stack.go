@@ -55,6 +55,7 @@ type Stack struct {
 	Text       string         // unchanged, for copying
 	FacetNames []string       // names of fields by which reports like this one can be compared
 	OfReport   bool           // it is not the representative report, but one that was asked for
+	typedOnly  bool           // the full text is not stored
 	blamed     string         // the function by which the problem is grouped; empty: none
 }
 
@@ -62,7 +63,7 @@ type Stack struct {
 func NewStack(report crash.StoredReport) *Stack {
 	f := report.Fields
 	s := &Stack{
-		Report: report.ID, Summary: report.Summary, At: when(report.ReportRow),
+		Report: report.ID, Summary: report.Summary, At: when(report.ReportRow), typedOnly: report.TypedOnly,
 		Complete:   grouping.HasEvidence(f, grouping.SignatureOf(f)),
 		Tracebacks: grouping.Tracebacks(f), Frames: grouping.WithModules(grouping.Frames(f), f["ProcMaps"]),
 	}
@@ -235,6 +236,9 @@ func (s *Stack) hasText() bool {
 
 // missing says which debug symbols are missing; empty: none.
 func (s *Stack) missing() string {
+	if s.typedOnly {
+		return crash.NotStored
+	}
 	n, modules := s.nameless()
 	if n == 0 || s.hasText() {
 		return ""

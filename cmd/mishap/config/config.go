@@ -59,6 +59,7 @@ type Config struct {
 	ReportsKeepTypes     string       // see privacy.ParseKeepTypes
 	ReportsPartitions    string       // size, month or week
 	ArchiveAfterMonths   int          // 0: never
+	KeepBodies           int          // reports of a problem and month that are stored in full; 0: all
 	CountsKeepYears      int          // 0: for ever, else at least 2
 	AuditKeepDays        int          // 0: for ever, else at least 31
 	PrivacyFields        string       // see privacy.Parse

@@ -65,6 +65,7 @@ func (c *Config) keys() []key {
 			"or nothing", &c.ReportsKeepTypes, parses(privacy.ParseKeepTypes)),
 		choice("reports_partitions", &c.ReportsPartitions, "size", "month", "week"),
 		number("archive_after_months", "a number of months, or 0 for never", &c.ArchiveAfterMonths, 0, 1200),
+		number("keep_bodies_per_problem", "a number of reports, or 0 for all", &c.KeepBodies, 0, 1e6),
 		except(number("counts_keep_years", "a number of years, at least 2, or 0 for ever", &c.CountsKeepYears, 0, 100),
 			func() bool { return c.CountsKeepYears == 1 }), // lists and charts cover more than a year
 		except(number("audit_keep_days", "a number of days above 30, or 0 for ever", &c.AuditKeepDays, 0, 36500),
