@@ -141,6 +141,7 @@ type Erasure struct {
 	Requested time.Time
 	Until     time.Time // reports that arrived until then are erased
 	Finished  time.Time // zero: it is running
+	Waits     bool      // for an archive that cannot be reached
 	Counts    ErasedCounts
 }
 

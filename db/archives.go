@@ -141,27 +141,63 @@ func archiveAway(err error) error {
 	return nil
 }
 
-// Recent calls read with a time since which all reports are here. If it returns fewer than want reports, and there
-// are older ones in archives, Recent calls it again without a limit. If an archive does not answer in time, Recent
-// returns what is here, and notes in the context what may be missing (see [WatchMissing]).
+// Recent calls read with a time since which all reports are here. If that does not find enough, and there are older
+// reports in archives, Recent calls it again with the zero time. If an archive does not answer in time, Recent returns
+// what is here, and notes in the context what may be missing (see [WatchMissing]).
 func Recent[T any](
-	ctx context.Context, h *Handle, want int, read func(ctx context.Context, since time.Time) ([]T, error),
-) ([]T, error) {
+	ctx context.Context, h *Handle, read func(ctx context.Context, since time.Time) (found T, enough bool, err error),
+) (T, error) {
 	parts, err := h.Archived(ctx)
 	if err != nil {
-		return nil, err
+		var none T
+		return none, err
 	}
-	until := parts.Until()
-	found, err := read(ctx, until)
-	if err != nil || len(found) >= want || until.IsZero() {
+	found, enough, err := read(ctx, parts.Until())
+	if err != nil || enough || len(parts) == 0 {
 		return found, err
 	}
-	all, err := FromArchives(ctx, h, func(ctx context.Context) ([]T, error) { return read(ctx, time.Time{}) })
+	all, err := FromArchives(ctx, h, func(ctx context.Context) (T, error) {
+		all, _, err := read(ctx, time.Time{})
+		return all, err
+	})
 	if IsArchiveAway(err) {
-		noteMissing(ctx, parts)
+		NoteMissing(ctx, parts)
 		return found, nil
 	}
 	return all, err
+}
+
+// Since calls read, which needs all reports that arrived since a time. If an archive has some of them, and does not
+// answer in time, Since calls read again with a later time since which all reports are here, and notes in the context
+// what may be missing.
+func Since[T any](
+	ctx context.Context, h *Handle, since time.Time, read func(ctx context.Context, since time.Time) (T, error),
+) (T, error) {
+	parts, err := h.Archived(ctx)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	if !since.Before(parts.Until()) {
+		return read(ctx, since)
+	}
+	all, err := FromArchives(ctx, h, func(ctx context.Context) (T, error) { return read(ctx, since) })
+	if IsArchiveAway(err) {
+		NoteMissing(ctx, parts)
+		return read(ctx, parts.Until())
+	}
+	return all, err
+}
+
+// AtReport calls read, which reads a report. If an archive may have it, it calls [FromArchives].
+func AtReport[T any](
+	ctx context.Context, h *Handle, id crash.OopsID, read func(ctx context.Context) (T, error),
+) (T, error) {
+	parts, err := h.Archived(ctx)
+	if err != nil || !id.Received().Before(parts.Until()) {
+		return read(ctx)
+	}
+	return FromArchives(ctx, h, read)
 }
 
 // FromArchives calls read, which may need archives, with a limited time. It returns ErrArchiveAway if one of them
@@ -182,7 +218,7 @@ func FromArchives[T any](
 	limited, cancel := context.WithTimeout(ctx, archiveTime)
 	defer cancel()
 	value, err = read(limited)
-	if err == nil {
+	if err = Classify(err); err == nil {
 		return value, nil
 	}
 	if limited.Err() != nil && ctx.Err() == nil {
@@ -196,33 +232,76 @@ func FromArchives[T any](
 	return value, err
 }
 
-// Missing collects what the reads of a request could not find, because an archive was down.
-type Missing struct {
-	mu    sync.Mutex
-	parts ArchivedList
+// ReachArchives returns ErrArchiveAway if an archive does not answer in time. Work that needs all reports asks before
+// it takes the lock on counting, so that counting does not wait for an archive.
+func (h *Handle) ReachArchives(ctx context.Context) error {
+	parts, err := h.Archived(ctx)
+	if err != nil || len(parts) == 0 {
+		return err
+	}
+	_, err = FromArchives(ctx, h, func(ctx context.Context) (asked map[string]bool, err error) {
+		asked = map[string]bool{}
+		for _, p := range parts {
+			if !asked[p.Archive] && err == nil {
+				_, err = h.Pool.Exec(ctx, "select from "+pgx.Identifier{p.Table}.Sanitize()+" limit 1")
+			}
+			asked[p.Archive] = true
+		}
+		return asked, err
+	})
+	return err
 }
 
 type missingKey struct{}
 
-// WatchMissing returns a context whose reads note what is missing, and what they note.
-func WatchMissing(ctx context.Context) (context.Context, *Missing) {
-	m := &Missing{}
-	return context.WithValue(ctx, missingKey{}, m), m
+// missing collects what the reads of a request could not find, because an archive was down.
+type missing struct {
+	mu    sync.Mutex
+	parts ArchivedList
 }
 
-func noteMissing(ctx context.Context, parts ArchivedList) {
-	if m, ok := ctx.Value(missingKey{}).(*Missing); ok {
+// WatchMissing returns a context whose reads note what is missing. MissingIn returns that.
+func WatchMissing(ctx context.Context) context.Context {
+	return context.WithValue(ctx, missingKey{}, &missing{})
+}
+
+// NoteMissing notes in the context that the reports of some partitions may be missing.
+func NoteMissing(ctx context.Context, parts ArchivedList) {
+	if m, ok := ctx.Value(missingKey{}).(*missing); ok && len(parts) > 0 {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.parts = parts
 	}
 }
 
-// Parts returns the partitions whose reports may be missing.
-func (m *Missing) Parts() ArchivedList {
+// MissingIn returns the partitions whose reports may be missing in what a request has read.
+func MissingIn(ctx context.Context) ArchivedList {
+	m, ok := ctx.Value(missingKey{}).(*missing)
+	if !ok {
+		return nil
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.Clone(m.parts)
+	return m.parts
+}
+
+// Text says that reports of these partitions may be missing; empty if there are none.
+func (l ArchivedList) Text() string {
+	if len(l) == 0 {
+		return ""
+	}
+	var names []string
+	for _, p := range l {
+		if !slices.Contains(names, p.Archive) {
+			names = append(names, p.Archive)
+		}
+	}
+	which := "the archive " + names[0]
+	if len(names) > 1 {
+		which = "one of the archives " + strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("Reports that arrived before %s may be missing here: %s cannot be reached.",
+		l.Until().Format(time.DateOnly), which)
 }
 
 // dropForeign drops a detached partition of an archive, and notes that the archive's own table is to be dropped.

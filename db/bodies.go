@@ -353,15 +353,18 @@ func (s *Store) Bodies(ctx context.Context, id crash.BucketID) (b crash.Bodies, 
 
 const sqlNewestInFull = `
 	select r.id from (select id from buckets where id in ` + Members + `) as m (source) cross join lateral (
-		select received, id from reports where bucket_id = m.source and body is not null
+		select received, id from reports where bucket_id = m.source and body is not null and received >= @here
 		order by received desc, id desc limit 1
 	) as r
 	order by r.received desc, r.id desc limit 1`
 
 // NewestInFull returns the newest report of a bucket's problem that is stored in full, or a zero id.
 func (s *Store) NewestInFull(ctx context.Context, bucket crash.BucketID) (id crash.OopsID, err error) {
-	err = s.Pool.QueryRow(ctx, sqlNewestInFull, pgx.NamedArgs{"bucket": bucket[:]}).Scan((*[16]byte)(&id))
-	return id, Wrap(NoRows(err, nil), "newest report of %s", bucket)
+	id, err = Recent(ctx, s.Handle, func(ctx context.Context, since time.Time) (crash.OopsID, bool, error) {
+		id, err := One(ctx, s.Pool, sqlNewestInFull, pgx.NamedArgs{"bucket": bucket[:], "here": since}, ScanReportID)
+		return id, err == nil, NoRows(err, nil)
+	})
+	return id, Wrap(err, "newest report of %s", bucket)
 }
 
 const (
@@ -385,11 +388,11 @@ func (s *Store) KeepBody(ctx context.Context, id crash.OopsID, fields crash.Fiel
 		if err := d.QueryRow(ctx, sqlBodyMissing, args).Scan(&missing, &uncounted); err != nil || !missing {
 			return NoRows(err, nil)
 		}
-		reports, err := d.reportsToMove(ctx, [][16]byte{id}, []time.Time{id.Received()})
+		reports, err := d.reportsToMove(ctx, []crash.OopsID{id})
 		if err != nil || len(reports) == 0 {
 			return err
 		}
-		if err := Exec(ctx, d, args, sqlAddBody); err != nil || uncounted {
+		if _, err := Planned(ctx, d, sqlAddBody, args); err != nil || uncounted {
 			return err
 		}
 		r, bodies := &reports[0], bodyCounts{}

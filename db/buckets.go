@@ -226,14 +226,13 @@ const (
 		where d.undone_at is null and s.bucket_id = any(@buckets::bytea[]) order by d.id`
 	sqlAskedReports = `
 		select r.id, r.bucket_id, r.executable, r.package, r.version, r.release, r.architecture
-		from unnest(@ids::uuid[], @received::timestamptz[]) as m (id, received)
-			join reports as r on r.received = m.received and r.id = m.id
+		from ` + eachReport + `
 		where r.bucket_id in (select bucket_id from split_sources)`
 	sqlBody       = `select body from reports where received = @received and id = @id`
 	sqlPutReports = `
 		update reports as r set bucket_id = m.bucket_id
 		from unnest(@ids::uuid[], @received::timestamptz[], @buckets::bytea[]) as m (id, received, bucket_id)
-		where r.received = m.received and r.id = m.id`
+		where ` + AmongReports
 )
 
 // maxSplits limits how many splits in a row can move a report.
@@ -340,11 +339,7 @@ func (s *Store) placeReports(ctx context.Context, tx pgx.Tx, ids [][16]byte) (ma
 	if err := tx.QueryRow(ctx, sqlAnySplit).Scan(&anySplit); err != nil || !anySplit {
 		return nil, err
 	}
-	received := make([]time.Time, len(ids))
-	for i, id := range ids {
-		received[i] = crash.OopsID(id).Received()
-	}
-	asked, err := List(ctx, tx, sqlAskedReports, pgx.NamedArgs{"ids": ids, "received": received}, scanAsked)
+	asked, err := List(ctx, tx, sqlAskedReports, ReportsArgs(ids), scanAsked)
 	if err != nil {
 		return nil, fmt.Errorf("reports to place: %w", err)
 	}
@@ -365,7 +360,7 @@ func (s *Store) placeReports(ctx context.Context, tx pgx.Tx, ids [][16]byte) (ma
 	if len(placed) == 0 {
 		return nil, nil
 	}
-	_, err = tx.Exec(ctx, sqlPutReports, pgx.NamedArgs{"ids": put.ids, "received": put.received, "buckets": put.buckets})
+	_, err = Planned(ctx, tx, sqlPutReports, put.args())
 	return placed, Wrap(err, "place reports")
 }
 
@@ -379,7 +374,7 @@ const (
 	sqlSaveQuality = `
 		update reports as r set quality = m.quality
 		from unnest(@ids::uuid[], @received::timestamptz[], @quality::smallint[]) as m (id, received, quality)
-		where r.received = m.received and r.id = m.id`
+		where ` + AmongReports
 )
 
 // DecideQuality decides the quality of reports that versions before 0.2.0 have stored, the newest first. It
@@ -395,7 +390,6 @@ func (s *Store) DecideQuality(ctx context.Context) error {
 func (s *Store) decideQuality(ctx context.Context) (n int, err error) {
 	err = s.InTx(ctx, func(tx pgx.Tx) error {
 		var ids [][16]byte
-		var received []time.Time
 		var quality []int16
 		var id crash.OopsID
 		var complete bool
@@ -406,13 +400,16 @@ func (s *Store) decideQuality(ctx context.Context) (n int, err error) {
 				if err != nil { // nobody can read a damaged report
 					fields, complete = nil, false
 				}
-				ids, received = append(ids, id), append(received, id.Received())
+				ids = append(ids, id)
 				quality = append(quality, int16(grouping.Quality(fields, complete))) //nolint:gosec // at most 100
 			}); err != nil || len(ids) == 0 {
 			return err
 		}
 		n = len(ids)
-		return Exec(ctx, tx, pgx.NamedArgs{"ids": ids, "received": received, "quality": quality}, sqlSaveQuality)
+		args := ReportsArgs(ids)
+		args["quality"] = quality
+		_, err := Planned(ctx, tx, sqlSaveQuality, args)
+		return err
 	})
 	return n, err
 }
@@ -455,29 +452,34 @@ func (s *Store) Report(ctx context.Context, id crash.OopsID) (crash.StoredReport
 const sqlBestReport = `
 	select r.id from (select id from buckets where id in ` + Members + `) as m (source) cross join lateral (
 		(select received, id, quality from reports
-			where bucket_id = m.source and quality > 0 order by quality desc, received desc, id desc limit 1)
+			where bucket_id = m.source and quality > 0 and received >= @here
+			order by quality desc, received desc, id desc limit 1)
 		union all
-		(select received, id, 0 from reports
-			where bucket_id = m.source and body is not null order by received desc, id desc limit 1)
+		(select received, id, 0 from reports where bucket_id = m.source and body is not null and received >= @here
+			order by received desc, id desc limit 1)
 		union all
-		(select received, id, -1 from reports where bucket_id = m.source order by received desc, id desc limit 1)
+		(select received, id, -1 from reports where bucket_id = m.source and received >= @here
+			order by received desc, id desc limit 1)
 		order by quality desc limit 1
 	) as r
 	order by r.quality desc, r.received desc, r.id desc limit 1`
 
 // RepresentativeReport returns the report that a problem's page shows: of all stored reports the newest one of
-// the highest quality ([grouping.Quality]). It returns NotFound if no report of the problem is stored.
+// the highest quality ([grouping.Quality]). It looks in archives only if there is none here. It returns NotFound if no
+// report of the problem is stored.
 func (s *Store) RepresentativeReport(ctx context.Context, id crash.BucketID) (best crash.StoredReport, err error) {
 	for range 3 { // retention may remove the report before it is read
-		var report crash.OopsID
-		err := s.Pool.QueryRow(ctx, sqlBestReport, pgx.NamedArgs{"bucket": id[:]}).Scan((*[16]byte)(&report))
-		if errors.Is(err, pgx.ErrNoRows) {
+		found, err := Recent(ctx, s.Handle, func(ctx context.Context, since time.Time) ([]crash.OopsID, bool, error) {
+			found, err := List(ctx, s.Pool, sqlBestReport, pgx.NamedArgs{"bucket": id[:], "here": since}, ScanReportID)
+			return found, len(found) > 0, err
+		})
+		if err != nil {
+			return best, fmt.Errorf("representative report of bucket %s: %w", id, err)
+		}
+		if len(found) == 0 {
 			break
 		}
-		if err != nil {
-			return best, fmt.Errorf("representative report of bucket %s: %w", id, Classify(err))
-		}
-		if best, err = s.Report(ctx, report); !errors.Is(err, crash.NotFound) {
+		if best, err = s.Report(ctx, found[0]); !errors.Is(err, crash.NotFound) {
 			return best, err
 		}
 	}
@@ -486,9 +488,11 @@ func (s *Store) RepresentativeReport(ctx context.Context, id crash.BucketID) (be
 
 func (s *Store) readReport(ctx context.Context, id crash.OopsID) (crash.StoredReport, error) {
 	var body []byte
-	r, err := One(ctx, s.Pool, sqlReport, ReportArgs(id), func(row pgx.CollectableRow) (r crash.StoredReport, err error) {
-		err = scanReportAnd(row, &r.ReportRow, &r.Rule, &r.Rules, &body)
-		return r, err
+	r, err := AtReport(ctx, s.Handle, id, func(ctx context.Context) (crash.StoredReport, error) {
+		return One(ctx, s.Pool, sqlReport, ReportArgs(id), func(row pgx.CollectableRow) (r crash.StoredReport, err error) {
+			err = scanReportAnd(row, &r.ReportRow, &r.Rule, &r.Rules, &body)
+			return r, err
+		})
 	})
 	if err != nil {
 		return crash.StoredReport{}, err
@@ -509,8 +513,9 @@ const sqlReportSystem = `select system from reports where received = @received a
 // ReportSystem returns the machine that sent a report. It returns NotFound if there is no report
 // with this id.
 func (s *Store) ReportSystem(ctx context.Context, id crash.OopsID) (crash.SystemID, error) {
-	var system crash.SystemID
-	err := s.Pool.QueryRow(ctx, sqlReportSystem, ReportArgs(id)).Scan(&system)
+	system, err := AtReport(ctx, s.Handle, id, func(ctx context.Context) (crash.SystemID, error) {
+		return One(ctx, s.Pool, sqlReportSystem, ReportArgs(id), pgx.RowTo[crash.SystemID])
+	})
 	return system, WrapOr(err, crash.ErrUnknownReport, "system of report %s", id)
 }
 
@@ -518,6 +523,56 @@ func (s *Store) ReportSystem(ctx context.Context, id crash.OopsID) (crash.System
 // selects the partition.
 func ReportArgs(id crash.OopsID) pgx.NamedArgs {
 	return pgx.NamedArgs{"id": [16]byte(id), "received": id.Received()}
+}
+
+// ReportsArgs returns the arguments that find several reports (see [AmongReports]).
+func ReportsArgs[ID ~[16]byte](reports []ID) pgx.NamedArgs {
+	ids, received := make([][16]byte, len(reports)), make([]time.Time, len(reports))
+	var first, last time.Time
+	for i, id := range reports {
+		ids[i], received[i] = id, crash.OopsID(id).Received()
+		if i == 0 || received[i].Before(first) {
+			first = received[i]
+		}
+		if received[i].After(last) {
+			last = received[i]
+		}
+	}
+	return pgx.NamedArgs{"ids": ids, "received": received, "first": first, "last": last}
+}
+
+// These fragments of SQL find the reports r of ReportsArgs. The range of time leaves out the partitions that have
+// none of them. Without it, PostgreSQL would connect to all archives.
+const (
+	// AmongReports is the condition of a join with m, which has the ids and times of the reports. With the arrays an
+	// archive sends only these reports, and all at once.
+	AmongReports = `r.received = m.received and r.id = m.id and r.received between @first and @last
+			and r.received = any(@received::timestamptz[]) and r.id = any(@ids::uuid[])`
+	// eachReport looks up each report by index, also in a round, which plans statements only once.
+	eachReport = `unnest(@ids::uuid[], @received::timestamptz[]) as m (id, received) cross join lateral (
+			select * from reports as f
+			where f.received = m.received and f.id = m.id and f.received between @first and @last offset 0
+		) as r`
+)
+
+const (
+	sqlPlanAnew = `
+		select current_setting('plan_cache_mode'), set_config('plan_cache_mode', 'force_custom_plan', true)`
+	sqlPlanAsBefore = `select set_config('plan_cache_mode', @mode, true)`
+)
+
+// Planned executes a statement that changes reports, and returns how many. PostgreSQL plans it for its arguments: a
+// plan for any arguments would connect to all archives.
+func Planned(ctx context.Context, tx pgx.Tx, sql string, args pgx.NamedArgs) (changed int64, err error) {
+	var mode, anew string
+	if err := tx.QueryRow(ctx, sqlPlanAnew).Scan(&mode, &anew); err != nil {
+		return 0, Classify(err)
+	}
+	tag, err := tx.Exec(ctx, sql, args)
+	if err != nil {
+		return 0, Classify(err)
+	}
+	return tag.RowsAffected(), Exec(ctx, tx, pgx.NamedArgs{"mode": mode}, sqlPlanAsBefore)
 }
 
 // EndOfTime is later than every stored time.

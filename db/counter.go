@@ -331,12 +331,11 @@ const (
 		select id, reports from uncounted where stored <= clock_timestamp() - @age::interval order by stored, id limit 256`
 	sqlDeleteWork     = `delete from uncounted where id = any(@ids::uuid[])`
 	sqlShortenWork    = `update uncounted set reports = @reports where id = @id`
-	sqlReportsToCount = `
-		select r.id, r.counted, r.day, r.received, r.occurred, r.system_key, r.bucket_id, r.rule, r.problem_type, r.title,
-			r.executable, r.package, r.version, r.source_package, r.release, r.architecture, r.package_architecture, r.proposed,
-			r.address_signature, r.body is not null, ` + isLimited + `
-		from unnest(@ids::uuid[], @received::timestamptz[]) as m (id, received)
-			join reports as r on r.received = m.received and r.id = m.id`
+	sqlReportsToCount = `select ` + storedColumns + ` from ` + eachReport
+	// storedColumns are those of a report that are counted.
+	storedColumns = `r.id, r.counted, r.day, r.received, r.occurred, r.system_key, r.bucket_id, r.rule, r.problem_type,
+			r.title, r.executable, r.package, r.version, r.source_package, r.release, r.architecture, r.package_architecture,
+			r.proposed, r.address_signature, r.body is not null, ` + isLimited
 )
 
 // inRound runs fn in a transaction that holds the counting lock and has the next round number.
@@ -481,16 +480,14 @@ func (s *Store) readReports(ctx context.Context, tx pgx.Tx, ids [][16]byte) ([]s
 	if _, err := s.placeReports(ctx, tx, ids); err != nil {
 		return nil, err
 	}
-	rows, err := tx.Query(ctx, sqlReportsToCount, pgx.NamedArgs{
-		"ids": ids, "received": column(ids, func(id [16]byte) time.Time { return crash.OopsID(id).Received() }),
-	})
+	rows, err := tx.Query(ctx, sqlReportsToCount, ReportsArgs(ids))
 	if err != nil {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, scanStored)
 }
 
-// scanStored scans a row of sqlReportsToCount.
+// scanStored scans a row of storedColumns.
 func scanStored(row pgx.CollectableRow) (r storedReport, err error) {
 	var occurred time.Time
 	err = row.Scan((*[16]byte)(&r.id), &r.counted, &r.day, &r.received, OrZero(&occurred), &r.system,

@@ -469,6 +469,9 @@ const (
 // not. An error of also undoes everything. NameReport returns NotFound if the report is not stored in full.
 func (s *Decisions) NameReport(ctx context.Context, id crash.OopsID, found crash.Fields, final bool,
 	also func(ctx context.Context, tx pgx.Tx, named bool, why string) error) error {
+	if err := s.ReachArchives(ctx); err != nil {
+		return fmt.Errorf("name report %s: %w", id, err)
+	}
 	err := s.decide(ctx, func(d *deciding) error {
 		if err := d.countAll(ctx); err != nil {
 			return err
@@ -515,7 +518,7 @@ func (d *deciding) saveNames(ctx context.Context, id crash.OopsID, found crash.F
 	args["body"], args["title"] = Compress(r.fields), grouping.TitleOf(r.fields, r.grouping)
 	complete := grouping.HasEvidence(r.fields, r.grouping)
 	args["complete"], args["quality"] = complete, grouping.Quality(r.fields, complete)
-	_, err = d.Exec(ctx, sqlSaveNames, args)
+	_, err = Planned(ctx, d, sqlSaveNames, args)
 	return r, err
 }
 

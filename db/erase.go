@@ -29,7 +29,7 @@ const (
 
 	// sqlReportsToErase leaves out reports that are not counted yet; they follow once they are.
 	sqlReportsToErase = `
-		select id, received, occurred, case when occurred is null then coalesce(body, '') end from reports
+		select id, occurred, case when occurred is null then coalesce(body, '') end from reports
 		where system_key = @system_key and system = @system and received <= @until
 			and id not in (select unnest(reports) from uncounted)
 		order by received, id limit @limit`
@@ -37,7 +37,7 @@ const (
 		select exists (select from reports where system_key = @system_key and system = @system and received <= @until)`
 	sqlEraseReports = `
 		delete from reports as r using unnest(@ids::uuid[], @received::timestamptz[]) as m (id, received)
-		where r.received = m.received and r.id = m.id`
+		where ` + AmongReports
 	sqlEraseRequests = `delete from core_requests where report_id = any(@ids::uuid[])`
 	sqlEraseJobs     = `delete from symbol_jobs where report_id = any(@ids::uuid[])`
 	sqlErasedCores   = `
@@ -150,6 +150,9 @@ var ErrErasureEnded = crash.Errorf(crash.Conflict, "erasure_ended", "The erasure
 // It returns ErrErasureEnded if the erasure is finished.
 func (s *Decisions) EraseReports(ctx context.Context, e crash.Erasure, limit int) (erased int, left bool, err error) {
 	args := pgx.NamedArgs{"system": string(e.System), "system_key": SystemKey(e.System), "until": e.Until, "limit": limit}
+	if err := s.ReachArchives(ctx); err != nil {
+		return 0, false, err
+	}
 	err = s.decide(ctx, func(d *deciding) error {
 		counts, err := d.erasureForUpdate(ctx, e.ID)
 		if err != nil {
@@ -181,8 +184,7 @@ func (d *deciding) erasureForUpdate(ctx context.Context, id int64) (counts crash
 
 // erasedChunk holds the reports of one chunk, and their keys.
 type erasedChunk struct {
-	ids       [][16]byte
-	received  []time.Time
+	ids       []crash.OopsID
 	low, high [][]byte // range of the keys; empty for reports without a date
 	keys      [][]byte // of reports without a date
 }
@@ -190,11 +192,11 @@ type erasedChunk struct {
 func (d *deciding) reportsToErase(ctx context.Context, args pgx.NamedArgs, system crash.SystemID) (c erasedChunk,
 	err error) {
 	var id [16]byte
-	var received, occurred time.Time
+	var occurred time.Time
 	var bodies [][]byte
 	var body []byte
-	err = Each(ctx, d, sqlReportsToErase, args, []any{&id, &received, OrZero(&occurred), &body}, func() {
-		c.ids, c.received = append(c.ids, id), append(c.received, received)
+	err = Each(ctx, d, sqlReportsToErase, args, []any{&id, OrZero(&occurred), &body}, func() {
+		c.ids = append(c.ids, id)
 		low, high := []byte{}, []byte{}
 		if !occurred.IsZero() || body != nil && len(body) == 0 { // the keys of reports without a date are those of 1970
 			low, high = crash.KeysAt(occurred)
@@ -220,12 +222,12 @@ func (d *deciding) reportsToErase(ctx context.Context, args pgx.NamedArgs, syste
 
 // eraseChunk erases the reports of a chunk, with what was counted from them.
 func (d *deciding) eraseChunk(ctx context.Context, e crash.Erasure, c erasedChunk, counts *crash.ErasedCounts) error {
-	reports, err := d.reportsToMove(ctx, c.ids, c.received)
+	reports, err := d.reportsToMove(ctx, c.ids)
 	if err != nil {
 		return fmt.Errorf("reports to erase: %w", err)
 	}
-	args := pgx.NamedArgs{"ids": c.ids, "received": c.received, "erasure": e.ID, "from": c.low, "until": c.high,
-		"keys": c.keys}
+	args := ReportsArgs(c.ids)
+	args["erasure"], args["from"], args["until"], args["keys"] = e.ID, c.low, c.high, c.keys
 	var cores int64
 	if err := d.QueryRow(ctx, sqlErasedCores, args).Scan(&cores); err != nil {
 		return err
@@ -233,11 +235,11 @@ func (d *deciding) eraseChunk(ctx context.Context, e crash.Erasure, c erasedChun
 	counts.Cores += cores
 	for sql, count := range map[string]*int64{sqlEraseReports: &counts.Reports, sqlEraseRequests: &counts.Requests,
 		sqlEraseJobs: &counts.Jobs} {
-		tag, err := d.Exec(ctx, sql, args)
+		erased, err := Planned(ctx, d, sql, args)
 		if err != nil {
 			return err
 		}
-		*count += tag.RowsAffected()
+		*count += erased
 	}
 	touched, err := d.uncount(ctx, *SystemKey(e.System), reports)
 	if err != nil {
@@ -365,7 +367,7 @@ const (
 	sqlEmptiedBuckets = `
 		select b.id from erasures as e cross join unnest(e.touched) as t (id) join buckets as b on b.id = t.id
 		where e.id = @erasure and b.reports = 0 and b.head = b.id and b.id not in (` + PeoplesWork + `)
-			and not exists (select from reports as r where r.bucket_id = b.id)
+			and not exists (select from reports as r where r.bucket_id = b.id offset 0)
 			and not exists (select from buckets as m where m.head = b.id and m.id <> b.id)
 		order by b.id`
 	sqlForgetBuckets   = `delete from buckets where id = any(@ids::bytea[])`
@@ -395,6 +397,9 @@ const (
 // nothing, if there are reports to erase. It returns ErrErasureEnded if the erasure is finished. Texts
 // are statements that replace the text @machine by "erased-machine".
 func (s *Decisions) FinishErasure(ctx context.Context, e crash.Erasure, texts []string) (done bool, err error) {
+	if err := s.ReachArchives(ctx); err != nil {
+		return false, err
+	}
 	err = s.decide(ctx, func(d *deciding) error {
 		counts, err := d.erasureForUpdate(ctx, e.ID)
 		if err != nil {

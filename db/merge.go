@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -394,8 +395,8 @@ const (
 		) as r
 		order by r.received, r.id limit @limit`
 	sqlChosenReports = `
-		select ` + splitColumns + ` from unnest(@ids::uuid[], @at::timestamptz[]) as m (id, received)
-			join reports as r on r.received = m.received and r.id = m.id
+		select ` + splitColumns + ` from unnest(@ids::uuid[], @received::timestamptz[]) as m (id, received)
+			join reports as r on ` + AmongReports + `
 		where r.bucket_id = any(@buckets::bytea[]) order by r.received, r.id`
 	sqlSplitStep = `
 		update decisions set looked_at = looked_at + @looked_at, moved = moved + @moved, finished = @finished,
@@ -403,7 +404,7 @@ const (
 		where id = @decision`
 	sqlDropSources = `delete from split_sources where decision_id = @id`
 	sqlIsEmpty     = `
-		select b.head = b.id and not exists (select from reports where bucket_id = b.id), h.head
+		select b.head = b.id and not exists (select from reports where bucket_id = b.id offset 0), h.head
 		from buckets as b, buckets as h where b.id = @other and h.id = @bucket`
 )
 
@@ -429,6 +430,9 @@ func scanSplit(row pgx.CollectableRow) (r splitReport, err error) {
 // was undone. Concurrent calls are safe, and so is repeating a lost step. It returns NotFound for
 // an unknown decision.
 func (s *Decisions) StepSplit(ctx context.Context, id int64) (finished bool, err error) {
+	if err := s.ReachArchives(ctx); err != nil {
+		return false, err
+	}
 	err = s.decide(ctx, func(d *deciding) error {
 		decision, err := oneDecision(ctx, d, sqlDecisionForUpdate, id)
 		if err != nil {
@@ -496,11 +500,7 @@ func (d *deciding) reportsToSplit(ctx context.Context, decision crash.Decision,
 		args["buckets"] = [][]byte{decision.Other[:]}
 	case len(chosen) > 0:
 		sql, limit = sqlChosenReports, len(chosen)+1
-		ids, at := make([][16]byte, len(chosen)), make([]time.Time, len(chosen))
-		for i, id := range chosen {
-			ids[i], at[i] = id, id.Received()
-		}
-		args["ids"], args["at"] = ids, at
+		maps.Copy(args, ReportsArgs(chosen))
 	case decision.Condition.NeedsFields():
 		limit = splitBodies
 	}
@@ -591,12 +591,13 @@ const (
 const (
 	sqlPreviewReports = `
 		select ` + ReportColumns + `, null::bytea from unnest(@buckets::bytea[]) as s (source) cross join lateral (
-			select * from reports where bucket_id = s.source order by received desc, id desc limit @limit
+			select * from reports where bucket_id = s.source and received >= @here
+			order by received desc, id desc limit @limit
 		) as r
 		order by received desc, id desc limit @limit`
 	sqlPreviewBodies = `
 		select ` + ReportColumns + `, body from unnest(@buckets::bytea[]) as s (source) cross join lateral (
-			select * from reports where bucket_id = s.source and body is not null
+			select * from reports where bucket_id = s.source and received >= @here and body is not null
 			order by received desc, id desc limit @limit
 		) as r
 		order by received desc, id desc limit @limit`
@@ -604,8 +605,8 @@ const (
 
 const sqlMembers = `select id from buckets where id in ` + Members + ` order by id`
 
-// PreviewSplit examines which of the newest reports of a problem meet a condition. It returns
-// Invalid for an invalid condition.
+// PreviewSplit examines which of the newest reports of a problem meet a condition. It looks in archives only if there
+// is none here. It returns Invalid for an invalid condition.
 func (s *Decisions) PreviewSplit(ctx context.Context, bucket crash.BucketID, c crash.Condition) (p crash.SplitPreview,
 	err error) {
 	if err := c.Check(); err != nil {
@@ -615,16 +616,26 @@ func (s *Decisions) PreviewSplit(ctx context.Context, bucket crash.BucketID, c c
 	if c.NeedsFields() {
 		limit = previewBodies
 	}
+	p, err = Recent(ctx, s.Handle, func(ctx context.Context, since time.Time) (crash.SplitPreview, bool, error) {
+		p, err := s.previewSplit(ctx, bucket, c, limit, since)
+		return p, p.LookedAt > 0, err
+	})
+	return p, Wrap(err, "preview of a split of %s", bucket)
+}
+
+func (s *Decisions) previewSplit(ctx context.Context, bucket crash.BucketID, c crash.Condition, limit int,
+	since time.Time) (p crash.SplitPreview, err error) {
 	sql := sqlPreviewReports
 	if c.NeedsFields() {
 		sql = sqlPreviewBodies
 	}
+	p.More = !since.IsZero()
 	err = s.InTx(ctx, func(tx pgx.Tx) error {
 		buckets, err := List(ctx, tx, sqlMembers, pgx.NamedArgs{"bucket": bucket[:]}, pgx.RowTo[crash.BucketID])
 		if err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, sql, pgx.NamedArgs{"buckets": buckets, "limit": limit + 1})
+		rows, err := tx.Query(ctx, sql, pgx.NamedArgs{"buckets": buckets, "limit": limit + 1, "here": since})
 		if err != nil {
 			return err
 		}
@@ -656,5 +667,5 @@ func (s *Decisions) PreviewSplit(ctx context.Context, bucket crash.BucketID, c c
 		}
 		return rows.Err()
 	})
-	return p, Wrap(err, "preview of a split of %s", bucket)
+	return p, err
 }

@@ -221,14 +221,16 @@ type move struct {
 }
 
 const (
-	sqlReportsToMove = sqlReportsToCount + `
+	sqlReportsToMove = `
+		select ` + storedColumns + ` from unnest(@ids::uuid[], @received::timestamptz[]) as m (id, received)
+			join reports as r on ` + AmongReports + `
 		order by r.received, r.id for update of r`
 	sqlMoveReports = `
 		update reports as r set bucket_id = m.bucket_id, rule = m.rule, unbucketed = m.unbucketed,
 			rules = greatest(r.rules, @rules)
 		from unnest(@ids::uuid[], @received::timestamptz[], @buckets::bytea[], @rule::text[], @unbucketed::text[])
 			as m (id, received, bucket_id, rule, unbucketed)
-		where r.received = m.received and r.id = m.id`
+		where ` + AmongReports
 	// sqlCopyRestrictions embargoes or holds buckets that get reports of embargoed or held problems.
 	sqlCopyRestrictions = `
 		insert into marks (bucket_id, kind, person, reason, at)
@@ -259,12 +261,11 @@ func (d *deciding) moveReports(ctx context.Context, moves []move, rules int) (mo
 	if len(moves) == 0 {
 		return 0, nil
 	}
-	ids, received := make([][16]byte, len(moves)), make([]time.Time, len(moves))
 	byID := map[crash.OopsID]move{}
-	for i, m := range moves {
-		ids[i], received[i], byID[m.id] = m.id, m.id.Received(), m
+	for _, m := range moves {
+		byID[m.id] = m
 	}
-	reports, err := d.reportsToMove(ctx, ids, received)
+	reports, err := d.reportsToMove(ctx, keysOf(byID))
 	if err != nil {
 		return 0, fmt.Errorf("reports to move: %w", err)
 	}
@@ -291,10 +292,9 @@ func (d *deciding) moveReports(ctx context.Context, moves []move, rules int) (mo
 	if len(rows.ids) == 0 {
 		return 0, nil
 	}
-	if _, err := d.Exec(ctx, sqlMoveReports, pgx.NamedArgs{
-		"ids": rows.ids, "received": rows.received, "buckets": rows.buckets, "rule": rows.rule, "unbucketed": rows.unbucketed,
-		"rules": rules,
-	}); err != nil {
+	args := rows.args()
+	args["rules"] = rules
+	if _, err := Planned(ctx, d, sqlMoveReports, args); err != nil {
 		return 0, fmt.Errorf("move reports: %w", err)
 	}
 	if _, err := d.Exec(ctx, ShareHolds); err != nil {
@@ -315,22 +315,26 @@ func sameBucket(a, b *crash.BucketID) bool {
 
 // reportRows holds the arguments of sqlMoveReports.
 type reportRows struct {
-	ids              [][16]byte
-	received         []time.Time
+	ids              []crash.OopsID
 	buckets          []*crash.BucketID
 	rule, unbucketed []string
 }
 
 func (r *reportRows) add(id crash.OopsID, m move) {
 	r.ids = append(r.ids, id)
-	r.received = append(r.received, id.Received())
 	r.buckets = append(r.buckets, m.to)
 	r.rule = append(r.rule, string(m.grouping.Rule))
 	r.unbucketed = append(r.unbucketed, m.grouping.Reason)
 }
 
-func (d *deciding) reportsToMove(ctx context.Context, ids [][16]byte, received []time.Time) ([]storedReport, error) {
-	return List(ctx, d, sqlReportsToMove, pgx.NamedArgs{"ids": ids, "received": received}, scanStored)
+func (r *reportRows) args() pgx.NamedArgs {
+	args := ReportsArgs(r.ids)
+	args["buckets"], args["rule"], args["unbucketed"] = r.buckets, r.rule, r.unbucketed
+	return args
+}
+
+func (d *deciding) reportsToMove(ctx context.Context, ids []crash.OopsID) ([]storedReport, error) {
+	return List(ctx, d, sqlReportsToMove, ReportsArgs(ids), scanStored)
 }
 
 // ensureBucket creates a bucket unless it exists.

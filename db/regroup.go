@@ -214,7 +214,7 @@ const (
 		where run_id = @run and from_id > @after and from_id <> '' and to_id <> ''
 		order by from_id, reports desc, to_id limit @limit`
 	sqlIsEmptied = `
-		select b.head = b.id and not exists (select from reports where bucket_id = b.id), b.name, h.id, h.name
+		select b.head = b.id and not exists (select from reports where bucket_id = b.id offset 0), b.name, h.id, h.name
 		from buckets as b, buckets as t join buckets as h on h.id = t.head where b.id = @from and t.id = @to`
 	sqlDropFollowed = `delete from regroup_followed where run_id = @id`
 	sqlEndRun       = `update regroup_runs set state = 'done', updated = @at where id = @id and state = 'running'`
@@ -226,6 +226,9 @@ const emptiedBatch = 100
 // endRegroup merges each bucket without reports into the bucket to which most of its reports went.
 // It can be repeated, because a merged bucket is no longer a head.
 func (s *Decisions) endRegroup(ctx context.Context, run crash.RegroupRun) (crash.RegroupRun, error) {
+	if err := s.ReachArchives(ctx); err != nil {
+		return run, err
+	}
 	after := []byte{}
 	for last := run.Dry; !last; {
 		if err := s.decide(ctx, func(d *deciding) error {
@@ -299,12 +302,12 @@ const (
 		where id = @id and state = 'running' and waiting <> @waiting`
 	sqlStampRules = `
 		update reports as r set rules = @rules from unnest(@ids::uuid[], @received::timestamptz[]) as m (id, received)
-		where r.received = m.received and r.id = m.id and r.rules < @rules`
+		where r.rules < @rules and ` + AmongReports
 	sqlStampRule = `
 		update reports as r set rule = m.rule, unbucketed = m.unbucketed
 		from unnest(@ids::uuid[], @received::timestamptz[], @rule::text[], @unbucketed::text[])
 			as m (id, received, rule, unbucketed)
-		where r.received = m.received and r.id = m.id`
+		where ` + AmongReports
 	// sqlRunStep changes nothing if another instance has recorded the same step.
 	sqlRunStep = `
 		update regroup_runs set looked_at = looked_at + @looked_at, received = @received, report_id = @report,
@@ -559,7 +562,10 @@ func (s *Decisions) recordStep(ctx context.Context, run crash.RegroupRun, report
 				stale.add(r.id, move{})
 			}
 		}
-		return Exec(ctx, tx, pgx.NamedArgs{"rules": run.Rules, "ids": stale.ids, "received": stale.received}, sqlStampRules)
+		args := stale.args()
+		args["rules"] = run.Rules
+		_, err = Planned(ctx, tx, sqlStampRules, args)
+		return err
 	})
 }
 
@@ -570,7 +576,7 @@ const (
 	sqlBucketExists   = `select exists (select from buckets where id = @id)`
 	sqlCurrentBuckets = `
 		select r.id, r.bucket_id from unnest(@ids::uuid[], @received::timestamptz[]) as m (id, received)
-			join reports as r on r.received = m.received and r.id = m.id`
+			join reports as r on ` + AmongReports
 	sqlInheritSplits = `
 		insert into split_sources (bucket_id, decision_id)
 		select @to, s.decision_id from split_sources as s join decisions as d on d.id = s.decision_id
@@ -594,6 +600,9 @@ type pairCount struct {
 // regroupReports moves the reports to which the new rules give another bucket. Decisions of people
 // take precedence: a report in the target of a split stays there.
 func (s *Decisions) regroupReports(ctx context.Context, run crash.RegroupRun, reports []groupedReport) error {
+	if err := s.ReachArchives(ctx); err != nil {
+		return err
+	}
 	return s.decide(ctx, func(d *deciding) error {
 		if err := d.countAll(ctx); err != nil {
 			return err
@@ -694,7 +703,7 @@ func (d *deciding) refreshBuckets(ctx context.Context, reports []groupedReport) 
 	now := map[crash.OopsID]*crash.BucketID{}
 	var id [16]byte
 	var bucket *crash.BucketID
-	if err := Each(ctx, d, sqlCurrentBuckets, pgx.NamedArgs{"ids": at.ids, "received": at.received},
+	if err := Each(ctx, d, sqlCurrentBuckets, ReportsArgs(at.ids),
 		[]any{&id, &bucket}, func() { now[id] = bucket }); err != nil {
 		return err
 	}
@@ -744,8 +753,8 @@ func (d *deciding) stampRule(ctx context.Context, reports []groupedReport, moves
 			rows.add(r.id, move{grouping: r.grouping})
 		}
 	}
-	return Exec(ctx, d, pgx.NamedArgs{"ids": rows.ids, "received": rows.received, "rule": rows.rule,
-		"unbucketed": rows.unbucketed}, sqlStampRule)
+	_, err := Planned(ctx, d, sqlStampRule, rows.args())
+	return err
 }
 
 // inheritNew applies decisions about a bucket to the new bucket that its reports move to. The new

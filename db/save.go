@@ -501,9 +501,7 @@ func freshReports(ctx context.Context, c *pgx.Conn, batch []*pendingReport, bodi
 		read.queue(&b, bodies)
 	}
 	if again {
-		b.Queue(sqlStoredReports, pgx.NamedArgs{
-			"received": column(batch, func(p *pendingReport) time.Time { return p.Received() }), "ids": column(batch, reportID),
-		}).Query(collect(stored))
+		b.Queue(sqlStoredReports, ReportsArgs(column(batch, reportID))).Query(collect(stored))
 	}
 	if err := c.SendBatch(ctx, &b).Close(); err != nil {
 		return nil, err
@@ -564,8 +562,8 @@ const (
 		returning report_id`
 	// sqlStoredReports selects the reports of a batch that are stored already.
 	sqlStoredReports = `
-		select r.id from unnest(@received::timestamptz[], @ids::uuid[]) as t (received, id)
-			join reports as r on r.received = t.received and r.id = t.id`
+		select r.id from unnest(@ids::uuid[], @received::timestamptz[]) as m (id, received)
+			join reports as r on ` + AmongReports
 	// sqlSaveWork lists the reports that this transaction stores, to be counted once each.
 	sqlSaveWork = `insert into uncounted (id, reports) values (@work, @ids)`
 	// sqlSaveBuckets stores all buckets that are not cached as stored, so that every report has its

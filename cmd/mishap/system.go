@@ -141,7 +141,7 @@ func runErasure(ctx context.Context, p *program, c config.Config, machines *upke
 		return err
 	}
 	if e, err = machines.Work(ctx, e.ID, cores, nil); err != nil {
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || db.IsArchiveAway(err) {
 			p.printf("A running server continues it, or this command if called again.")
 		}
 		return err

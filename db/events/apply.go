@@ -692,13 +692,15 @@ const (
 			day = greatest(day, @day), at = greatest(at, @at)`
 	sqlChangedHeads = `select distinct head from buckets where changed > @after and reports > 0`
 	// sqlArrived finds the oldest report of new buckets. A bucket that a split or new grouping rules
-	// have filled is not new: its reports were part of another one.
+	// have filled is not new: its reports were part of another one. A bucket of which all reports are in archives
+	// arrived before @earlier.
 	sqlArrived = `
 		insert into bucket_arrivals (bucket_id, at, round)
 		select b.id, case
 				when b.id in (select other_id from decisions where kind = 'split') or b.id in (select to_id from regroup_moves)
 				then 'epoch'
-				else coalesce((select min(received) from reports where bucket_id = b.id and counted), @now)
+				else coalesce(
+					(select min(received) from reports where bucket_id = b.id and counted and received >= @here), @earlier)
 			end, @round
 		from buckets as b
 		where b.changed > @after and b.reports > 0 and not exists (select from bucket_arrivals where bucket_id = b.id)
@@ -802,12 +804,19 @@ func (r *round) read(ctx context.Context) error {
 		return fmt.Errorf("progress of rules: %w", db.Classify(err))
 	}
 	r.upTo.day, r.upTo.at = crash.Midnight(r.now), r.now
+	parts, err := r.store.Archived(ctx)
+	if err != nil {
+		return err
+	}
+	here, earlier := parts.Until(), r.now
+	if !here.IsZero() {
+		earlier = here
+	}
 	if _, err := r.store.Pool.Exec(ctx, sqlArrived, pgx.NamedArgs{
-		"after": r.from.round, "round": r.upTo.round, "now": r.now,
+		"after": r.from.round, "round": r.upTo.round, "here": here, "earlier": earlier,
 	}); err != nil {
 		return fmt.Errorf("arrivals of problems: %w", db.Classify(err))
 	}
-	var err error
 	if r.members, err = r.readMembers(ctx); err != nil {
 		return err
 	}

@@ -408,9 +408,12 @@ func (r *round) findDeadCredentials(ctx context.Context) error {
 // day after its arrival, if the machine's clock is ahead. Machines without a hash are not counted.
 const sqlMachinesIn = `
 	select m.head, count(distinct r.system_key)
-	from buckets as m join reports as r on r.bucket_id = m.id
-	where m.head = any(@heads) and r.received >= @since::date - 1 and r.counted and r.system_key is not null
-		and r.day between @since and @until
+	from buckets as m cross join lateral (
+		select system_key from reports
+		where bucket_id = m.id and received >= @here and counted and system_key is not null
+			and day between @since and @until offset 0
+	) as r
+	where m.head = any(@heads)
 	group by m.head`
 
 // sqlHold extends the edges of a rising problem or of a storm, so that it does not begin anew, and
@@ -469,10 +472,12 @@ func (s *Store) machinesIn(ctx context.Context, some []*index.Problem, until tim
 	}
 	var id crash.BucketID
 	var n int64
-	err := db.Each(ctx, s.Pool, sqlMachinesIn, pgx.NamedArgs{
-		"heads": ids(some), "since": until.AddDate(0, 0, 1-crash.PeriodWeek.Days()), "until": until,
-	}, []any{&id, &n}, func() { machines[id] = n })
-	return machines, db.Classify(err)
+	since := until.AddDate(0, 0, 1-crash.PeriodWeek.Days())
+	_, err := db.Since(ctx, s.Handle, since.AddDate(0, 0, -1), func(ctx context.Context, here time.Time) (bool, error) {
+		return true, db.Each(ctx, s.Pool, sqlMachinesIn, pgx.NamedArgs{"heads": ids(some), "since": since, "until": until,
+			"here": here}, []any{&id, &n}, func() { machines[id] = n })
+	})
+	return machines, err
 }
 
 // Searches reads saved searches.

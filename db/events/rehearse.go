@@ -226,8 +226,11 @@ const (
 	sqlReached = `
 		select head, min(at), min(at) filter (where n = @machines) from (
 			select m.head, min(r.received) as at, row_number() over (partition by m.head order by min(r.received)) as n
-			from buckets as m join reports as r on r.bucket_id = m.id
-			where m.head = any(@heads) and r.received >= @since and r.counted and r.system_key is not null
+			from buckets as m cross join lateral (
+				select received, system_key from reports
+				where bucket_id = m.id and received >= @since and counted and system_key is not null offset 0
+			) as r
+			where m.head = any(@heads)
 			group by m.head, r.system_key
 		) as machines group by head`
 	// sqlArrivedSince finds the problems that are new to rules since a time, as findNew does.
@@ -274,10 +277,11 @@ func (r *rehearsal) rehearseNew(ctx context.Context) error {
 	}
 	type reached struct{ first, enough time.Time }
 	at := map[crash.BucketID]reached{}
-	args := pgx.NamedArgs{"heads": ids(some), "since": r.since, "machines": least}
 	var one reached
-	if err := db.Each(ctx, r.store.Pool, sqlReached, args, []any{&id, &one.first, db.OrZero(&one.enough)},
-		func() { at[id] = one }); err != nil {
+	if _, err := db.Since(ctx, r.store.Handle, r.since, func(ctx context.Context, since time.Time) (bool, error) {
+		return true, db.Each(ctx, r.store.Pool, sqlReached, pgx.NamedArgs{"heads": ids(some), "since": since,
+			"machines": least}, []any{&id, &one.first, db.OrZero(&one.enough)}, func() { at[id] = one })
+	}); err != nil {
 		return err
 	}
 	byPackage := map[string][]*index.Problem{}

@@ -56,7 +56,12 @@ const (
 	sqlArrived   = `
 		select w.id from unnest(@ids::bytea[]) as w (id)
 		where not exists (
-			select from buckets as m join reports as r on r.bucket_id = m.id where m.head = w.id and r.received <= @since)`
+			select from buckets as m cross join lateral (
+				select from reports where bucket_id = m.id and received >= @here and received <= @since limit 1
+			) as r where m.head = w.id
+		) and not exists (
+			select from buckets as m join bucket_arrivals as a on a.bucket_id = m.id where m.head = w.id
+				and a.at <= @since and a.at < @here)`
 )
 
 // Follow makes a person follow f. It does nothing if they follow it already. It returns Conflict if
@@ -133,14 +138,18 @@ func (a *Store) SetSeen(ctx context.Context, user int64, seen time.Time) (before
 	return before, db.Wrap(err, "mark as seen")
 }
 
-// ArrivedSince returns those of the problems whose stored reports all arrived after a time.
+// ArrivedSince returns those of the problems whose reports all arrived after a time.
 func (a *Store) ArrivedSince(ctx context.Context, ids []crash.BucketID, since time.Time) ([]crash.BucketID, error) {
 	keys := make([][]byte, len(ids))
 	for i, id := range ids {
 		keys[i] = id[:]
 	}
-	arrived, err := db.List(ctx, a.store.Pool, sqlArrived, pgx.NamedArgs{"ids": keys, "since": since},
-		pgx.RowTo[crash.BucketID])
+	parts, err := a.store.Archived(ctx)
+	if err != nil {
+		return nil, err
+	}
+	arrived, err := db.List(ctx, a.store.Pool, sqlArrived, pgx.NamedArgs{"ids": keys, "since": since,
+		"here": parts.Until()}, pgx.RowTo[crash.BucketID])
 	return arrived, db.Wrap(err, "arrived since")
 }
 

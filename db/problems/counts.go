@@ -279,15 +279,19 @@ func (s *Store) BucketVersionSpans(ctx context.Context, id crash.BucketID) ([]st
 const sqlNewestTypes = `
 	select problem_type, count(*) from (
 		select r.problem_type from (select id from buckets where id in ` + db.Members + `) as m (source) cross join lateral (
-			select problem_type from reports where bucket_id = m.source order by received desc, id desc limit @look
+			select problem_type from reports where bucket_id = m.source and received >= @here
+			order by received desc, id desc limit @look
 		) as r limit @look
 	) as newest group by problem_type order by count(*) desc, problem_type`
 
 // NewestTypes returns the problem types of a problem's newest reports, most frequent first. It
-// reads at most look reports of each bucket.
+// reads at most look reports of each bucket, and those in archives only if there is none here.
 func (s *Store) NewestTypes(ctx context.Context, id crash.BucketID, look int) ([]crash.NameCount, error) {
-	types, err := db.List(ctx, s.Pool, sqlNewestTypes, pgx.NamedArgs{"bucket": id[:], "look": look},
-		pgx.RowToStructByPos[crash.NameCount])
+	types, err := db.Recent(ctx, s.Handle, func(ctx context.Context, since time.Time) ([]crash.NameCount, bool, error) {
+		types, err := db.List(ctx, s.Pool, sqlNewestTypes, pgx.NamedArgs{"bucket": id[:], "look": look, "here": since},
+			pgx.RowToStructByPos[crash.NameCount])
+		return types, len(types) > 0, err
+	})
 	return types, db.Wrap(err, "types of reports of bucket %s", id)
 }
 
@@ -343,7 +347,7 @@ const (
 	sqlFacetHere = `
 		select ` + db.ReportColumns + `, body from (
 			select r.* from (select id from buckets where id in ` + db.Members + `) as m (source) cross join lateral (
-				select * from reports where bucket_id = m.source and body is not null
+				select * from reports where bucket_id = m.source and received >= @here and body is not null
 				order by received desc, id desc limit @limit
 			) as r
 			order by r.received desc, r.id desc limit @limit
@@ -354,7 +358,8 @@ const (
 			where package = @package and head <> (select head from buckets where id = @bucket) and reports > 0
 			order by reports desc, id limit @others
 		) as m (source) cross join lateral (
-			select ` + db.ReportColumns + `, body from reports where bucket_id = m.source and body is not null
+			select ` + db.ReportColumns + `, body from reports
+			where bucket_id = m.source and received >= @here and body is not null
 			order by received desc, id desc limit @limit
 		) as r`
 )
@@ -366,24 +371,28 @@ type FacetReport struct {
 }
 
 // Facet counts the values of a field in the newest reports of a problem and in others of its
-// package. It also returns these reports of the problem, newest first. It takes at most five
-// seconds, and returns Unavailable if that is not enough.
+// package. It also returns these reports of the problem, newest first. It looks in archives only if
+// the problem has no report here. It takes at most five seconds, and returns Unavailable if that is
+// not enough.
 func (s *Store) Facet(ctx context.Context, b crash.Bucket, field stats.FacetField) (
 	f stats.Facet, reports []FacetReport, err error,
 ) {
 	ctx, cancel := context.WithTimeout(ctx, facetTime)
 	defer cancel()
-	args := pgx.NamedArgs{"bucket": b.ID[:], "package": b.Package, "limit": facetHere, "others": facetOthers}
-	reports, err = s.facetReports(ctx, sqlFacetHere, args, field)
-	var others []FacetReport
-	if err == nil && b.Package != "" {
-		args["limit"] = facetOfEach
-		others, err = s.facetReports(ctx, sqlFacetThere, args, field)
-	}
+	args := pgx.NamedArgs{"bucket": b.ID[:], "package": b.Package, "others": facetOthers}
+	sides, err := db.Recent(ctx, s.Handle, func(ctx context.Context, since time.Time) (of [2][]FacetReport, _ bool,
+		err error) {
+		args["limit"], args["here"] = facetHere, since
+		if of[0], err = s.facetReports(ctx, sqlFacetHere, args, field); err == nil && b.Package != "" {
+			args["limit"] = facetOfEach
+			of[1], err = s.facetReports(ctx, sqlFacetThere, args, field)
+		}
+		return of, len(of[0]) > 0, err
+	})
 	if err != nil {
 		return f, nil, fmt.Errorf("values of %s in %s: %w", field, b.ID, db.Classify(err))
 	}
-	return stats.NewFacet(field, valuesOf(reports), valuesOf(others)), reports, nil
+	return stats.NewFacet(field, valuesOf(sides[0]), valuesOf(sides[1])), sides[0], nil
 }
 
 func valuesOf(reports []FacetReport) []string {
@@ -418,7 +427,8 @@ const (
 	sqlBodiesHere = `
 		select r.system_key, r.body from (select id from buckets where id in ` + db.Members + `) as m (source)
 		cross join lateral (
-			select received, id, system_key, body from reports where bucket_id = m.source and body is not null
+			select received, id, system_key, body from reports
+			where bucket_id = m.source and received >= @here and body is not null
 			order by received desc, id desc limit @limit
 		) as r
 		order by r.received desc, r.id desc limit @limit`
@@ -428,25 +438,29 @@ const (
 			where package = @package and head <> (select head from buckets where id = @bucket) and reports > 0
 			order by reports desc, id limit @others
 		) as m (source) cross join lateral (
-			select system_key, body from reports where bucket_id = m.source and body is not null
+			select system_key, body from reports where bucket_id = m.source and received >= @here and body is not null
 			order by received desc, id desc limit @limit
 		) as r`
 )
 
 // StandsOut compares the newest reports of a problem with those of other problems of the same
 // package, one of each machine. It returns the traits that are more frequent in the former, and how
-// many reports it compared on each side.
+// many reports it compared on each side. It looks in archives only if the problem has no report here.
 func (s *Store) StandsOut(ctx context.Context, b crash.Bucket) (found []stats.StandOut, here, there int, err error) {
-	args := pgx.NamedArgs{"bucket": b.ID[:], "package": b.Package, "limit": traitsHere, "others": traitsOthers}
-	of, err := s.traits(ctx, sqlBodiesHere, args)
-	if err == nil {
-		args["limit"] = traitsOfEach
-		var others [][]stats.Trait
-		if others, err = s.traits(ctx, sqlBodiesThere, args); err == nil {
-			return stats.StandsOut(of, others), len(of), len(others), nil
+	args := pgx.NamedArgs{"bucket": b.ID[:], "package": b.Package, "others": traitsOthers}
+	sides, err := db.Recent(ctx, s.Handle, func(ctx context.Context, since time.Time) (of [2][][]stats.Trait, _ bool,
+		err error) {
+		args["limit"], args["here"] = traitsHere, since
+		if of[0], err = s.traits(ctx, sqlBodiesHere, args); err == nil {
+			args["limit"] = traitsOfEach
+			of[1], err = s.traits(ctx, sqlBodiesThere, args)
 		}
+		return of, len(of[0]) > 0, db.Classify(err)
+	})
+	if err != nil {
+		return nil, 0, 0, fmt.Errorf("traits of %s: %w", b.ID, err)
 	}
-	return nil, 0, 0, fmt.Errorf("traits of %s: %w", b.ID, db.Classify(err))
+	return stats.StandsOut(sides[0], sides[1]), len(sides[0]), len(sides[1]), nil
 }
 
 func (s *Store) traits(ctx context.Context, sql string, args pgx.NamedArgs) ([][]stats.Trait, error) {

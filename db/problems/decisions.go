@@ -314,14 +314,18 @@ const (
 	// sqlReportsSince stops as soon as there are enough reports.
 	sqlReportsSince = `
 		select count(*) from (
-			select from reports where bucket_id in ` + db.Members + ` and received > @since and counted limit @limit
+			select from (select id from buckets where id in ` + db.Members + `) as m (source) cross join lateral (
+				select from reports where bucket_id = m.source and received > @since and counted limit @limit
+			) as r limit @limit
 		) as found`
 	// sqlMachinesSince looks only at the newest reports, so that a machine that crashes in a loop does
 	// not make it slow.
 	sqlMachinesSince = `
 		select count(distinct system_key) from (
-			select system_key from reports where bucket_id in ` + db.Members + ` and received > @since and counted
-			order by received desc limit 50000
+			select system_key from (select id from buckets where id in ` + db.Members + `) as m (source) cross join lateral (
+				select received, system_key from reports where bucket_id = m.source and received > @since and counted
+				order by received desc limit 50000
+			) as r order by received desc limit 50000
 		) as newest`
 	sqlEnd = `
 		update marks set ended_at = @at, ended_why = @why where id = @id and undone_at is null and ended_at is null`
@@ -394,20 +398,16 @@ func (s *Store) met(ctx context.Context, m standingMute) (string, error) {
 		args["since"] = within
 	}
 	if u.Reports > 0 {
-		var n int64
-		if err := s.Pool.QueryRow(ctx, sqlReportsSince, args).Scan(&n); err != nil {
+		if enough, err := s.enoughSince(ctx, sqlReportsSince, args, u.Reports); err != nil {
 			return "", err
-		}
-		if n >= u.Reports {
+		} else if enough {
 			return u.ReachedReports(), nil
 		}
 	}
 	if u.Machines > 0 {
-		var n int64
-		if err := s.Pool.QueryRow(ctx, sqlMachinesSince, args).Scan(&n); err != nil {
+		if enough, err := s.enoughSince(ctx, sqlMachinesSince, args, u.Machines); err != nil {
 			return "", err
-		}
-		if n >= u.Machines {
+		} else if enough {
 			return u.ReachedMachines(), nil
 		}
 	}
@@ -417,6 +417,32 @@ func (s *Store) met(ctx context.Context, m standingMute) (string, error) {
 	seen, err := versions(ctx, s.Pool, m.head)
 	slices.SortFunc(seen, func(a, b crash.FixedIn) int { return b.Release.Compare(a.Release) })
 	return stats.Met(u, seen, m.known), err
+}
+
+// enoughSince reports whether a statement counts a number of reports or machines that arrived since a time. It looks in
+// archives only if there are not enough here. It returns ErrArchiveAway if it has to, and one does not answer.
+func (s *Store) enoughSince(ctx context.Context, sql string, args pgx.NamedArgs, want int64) (bool, error) {
+	parts, err := s.Archived(ctx)
+	if err != nil {
+		return false, err
+	}
+	args = maps.Clone(args)
+	count := func(ctx context.Context) (n int64, err error) {
+		err = s.Pool.QueryRow(ctx, sql, args).Scan(&n)
+		return n, db.Classify(err)
+	}
+	since, _ := args["since"].(time.Time)
+	if here := parts.Until(); since.Before(here) {
+		args["since"] = here
+		if n, err := count(ctx); err != nil || n >= want {
+			return err == nil, err
+		}
+		args["since"] = since
+		n, err := db.FromArchives(ctx, s.Handle, count)
+		return n >= want, err
+	}
+	n, err := count(ctx)
+	return n >= want, err
 }
 
 // regression returns a sentence if a problem is a regression, or is seen in a version that was

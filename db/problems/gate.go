@@ -47,8 +47,11 @@ const (
 	// sqlGateMachines counts the machines that reported a version in its window. A report counts at most
 	// one day after it arrived, so earlier ones are not read.
 	sqlGateMachines = ownBuckets + `
-		select r.version, count(distinct r.system_key) from own as o join reports as r on r.bucket_id = o.id
-		where r.counted and r.release = @release and r.received >= @since::timestamptz - interval '1 day' and (
+		select r.version, count(distinct r.system_key) from own as o cross join lateral (
+			select version, system_key, day from reports
+			where bucket_id = o.id and received >= @here and counted and release = @release offset 0
+		) as r
+		where (
 			r.version = @new and r.day between @after_since and @after_until
 			or r.version = @old and r.day between @before_since and @before_until)
 		group by r.version`
@@ -230,15 +233,20 @@ func (s *Store) gateDays(ctx context.Context, args pgx.NamedArgs, days []stats.G
 }
 
 func (s *Store) gateMachines(ctx context.Context, args pgx.NamedArgs, in *stats.GateInput) error {
-	var version string
-	var machines int64
-	return db.Each(ctx, s.Pool, sqlGateMachines, args, []any{&version, &machines}, func() {
-		if version == in.Version {
-			in.NewMachines = machines
-		} else {
-			in.OldMachines = machines
-		}
+	since, _ := args["since"].(time.Time)
+	counts, err := db.Since(ctx, s.Handle, since.AddDate(0, 0, -1), func(ctx context.Context, since time.Time) (
+		[]crash.NameCount, error) {
+		args["here"] = since
+		return db.List(ctx, s.Pool, sqlGateMachines, args, pgx.RowToStructByPos[crash.NameCount])
 	})
+	for _, c := range counts {
+		if c.Name == in.Version {
+			in.NewMachines = c.Reports
+		} else {
+			in.OldMachines = c.Reports
+		}
+	}
+	return err
 }
 
 func (s *Store) gateProblems(ctx context.Context, args pgx.NamedArgs, in *stats.GateInput) error {

@@ -155,9 +155,11 @@ func searchError(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, db.Classify(err))
 }
 
-// The first condition on received looks redundant, but it lets PostgreSQL skip partitions.
+// The first condition on received looks redundant, but it lets PostgreSQL skip partitions. See [db.Recent] for the
+// second one.
 const (
-	belowReport   = ` and received <= @received and (received, id) < (@received, @id) order by received desc, id desc`
+	belowReport = ` and received <= @received and received >= @here
+		and (received, id) < (@received, @id) order by received desc, id desc`
 	sqlBucketList = `
 		select ` + db.ReportColumns + ` from (select id from buckets where id in ` + db.Members +
 		`) as m (source) cross join lateral (
@@ -207,23 +209,36 @@ func (s *Store) BucketReportsLike(
 	if err != nil {
 		return nil, further, err
 	}
-	if rows, err = db.List(ctx, s.Pool, sqlBucketList, args, db.ScanReport); err != nil {
-		return nil, further, fmt.Errorf("reports of bucket %s: %w", id, db.Classify(err))
-	}
-	if len(rows) >= limit || f == (index.Filter{}) {
-		return rows, further, nil
+	found, err := db.Recent(ctx, s.Handle, func(ctx context.Context, since time.Time) (someReports, bool, error) {
+		args["here"] = since
+		some, err := s.reportsLike(ctx, args, f, limit)
+		return some, len(some.rows) >= limit || !some.further.IsZero(), err
+	})
+	return found.rows, found.further, db.Wrap(err, "reports of bucket %s", id)
+}
+
+// someReports are the results of BucketReportsLike.
+type someReports struct {
+	rows    []crash.ReportRow
+	further crash.OopsID
+}
+
+func (s *Store) reportsLike(ctx context.Context, args pgx.NamedArgs, f index.Filter, limit int) (some someReports,
+	err error) {
+	some.rows, err = db.List(ctx, s.Pool, sqlBucketList, args, db.ScanReport)
+	if err != nil || len(some.rows) >= limit || f == (index.Filter{}) {
+		return some, err
 	}
 	var received time.Time
-	err = s.Pool.QueryRow(ctx, sqlExaminedTo, args).Scan(&received, (*[16]byte)(&further))
-	if errors.Is(err, pgx.ErrNoRows) {
-		return rows, further, nil
-	}
+	err = s.Pool.QueryRow(ctx, sqlExaminedTo, args).Scan(&received, (*[16]byte)(&some.further))
 	if err != nil {
-		return nil, further, fmt.Errorf("reports of bucket %s: %w", id, db.Classify(err))
+		return some, db.NoRows(err, nil)
 	}
 	// Only some of the problem's buckets were examined beyond this report.
-	rows = slices.DeleteFunc(rows, func(r crash.ReportRow) bool { return bytes.Compare(r.ID[:], further[:]) < 0 })
-	return rows, further, nil
+	some.rows = slices.DeleteFunc(some.rows, func(r crash.ReportRow) bool {
+		return bytes.Compare(r.ID[:], some.further[:]) < 0
+	})
+	return some, nil
 }
 
 // likeArgs adds the arguments of likeThat. It returns an error if the filter has fields that do not
@@ -253,7 +268,11 @@ func (s *Store) SystemReports(ctx context.Context, system crash.SystemID, after 
 	if key := db.SystemKey(system); key != nil {
 		sql, args["system"], args["system_key"] = sqlSystemList, string(system), *key
 	}
-	rows, err := db.List(ctx, s.Pool, sql, args, db.ScanReport)
+	rows, err := db.Recent(ctx, s.Handle, func(ctx context.Context, since time.Time) ([]crash.ReportRow, bool, error) {
+		args["here"] = since
+		rows, err := db.List(ctx, s.Pool, sql, args, db.ScanReport)
+		return rows, len(rows) >= limit, err
+	})
 	return rows, db.Wrap(err, "reports of a machine")
 }
 
@@ -261,7 +280,7 @@ func (s *Store) SystemReports(ctx context.Context, system crash.SystemID, after 
 // last one. A report counts at most one day before its arrival.
 const sqlDayReports = `
 	select ` + db.ReportColumns + ` from reports
-	where received >= @day::date - interval '1 day' and day = @day and counted and (@release = '' or release = @release)
+	where received >= @here and day = @day and counted and (@release = '' or release = @release)
 	order by received, id
 	limit least(@limit, (
 		select coalesce(sum(reports), 0) from release_days where day = @day and (@release = '' or release = @release)
@@ -271,8 +290,11 @@ const sqlDayReports = `
 // empty, from all. It sorts by arrival.
 func (s *Store) DayReports(ctx context.Context, day time.Time, release crash.Release, limit int) ([]crash.ReportRow,
 	error) {
-	rows, err := db.List(ctx, s.Pool, sqlDayReports, pgx.NamedArgs{"day": day, "release": release, "limit": limit},
-		db.ScanReport)
+	rows, err := db.Since(ctx, s.Handle, day.AddDate(0, 0, -1), func(ctx context.Context, since time.Time) (
+		[]crash.ReportRow, error) {
+		return db.List(ctx, s.Pool, sqlDayReports, pgx.NamedArgs{"day": day, "release": release, "limit": limit,
+			"here": since}, db.ScanReport)
+	})
 	return rows, db.Wrap(err, "reports of a day")
 }
 
@@ -294,7 +316,7 @@ func (s *Store) BucketReportsFrom(ctx context.Context, id crash.BucketID, from c
 	error) {
 	args := db.ReportArgs(from)
 	args["bucket"], args["limit"] = id[:], limit
-	ids, err := db.List(ctx, s.Pool, sqlBucketFrom, args, db.ScanReportID)
+	ids, err := s.reportsFrom(ctx, sqlBucketFrom, from, args)
 	return ids, db.Wrap(err, "reports of bucket %s", id)
 }
 
@@ -307,8 +329,19 @@ func (s *Store) SystemReportsFrom(ctx context.Context, system crash.SystemID, fr
 	if key := db.SystemKey(system); key != nil {
 		sql, args["system"], args["system_key"] = sqlSystemFrom, string(system), *key
 	}
-	ids, err := db.List(ctx, s.Pool, sql, args, db.ScanReportID)
+	ids, err := s.reportsFrom(ctx, sql, from, args)
 	return ids, db.Wrap(err, "reports of a machine")
+}
+
+// reportsFrom executes a statement that lists reports in the order of arrival, from a report on.
+func (s *Store) reportsFrom(ctx context.Context, sql string, from crash.OopsID, args pgx.NamedArgs) ([]crash.OopsID,
+	error) {
+	return db.Since(ctx, s.Handle, from.Received(), func(ctx context.Context, since time.Time) ([]crash.OopsID, error) {
+		if since.After(from.Received()) {
+			args["received"], args["id"] = since, [16]byte{}
+		}
+		return db.List(ctx, s.Pool, sql, args, db.ScanReportID)
+	})
 }
 
 // As in lists.go, the first condition on received lets PostgreSQL skip partitions.
@@ -358,7 +391,8 @@ const sqlReportPlace = `
 	select count(*) filter (where ` + likeThat + ` and (received, id) >= (@received, @id)),
 		count(*) filter (where ` + likeThat + `), count(*)
 	from (select id from buckets where id in ` + db.Members + `) as m (source) cross join lateral (
-		select * from reports where bucket_id = m.source order by received desc, id desc limit @look
+		select * from reports where bucket_id = m.source and received >= @here
+		order by received desc, id desc limit @look
 	) as r`
 
 // ReportPlace returns the place of a report, newest first, among those of a bucket's problem that match a filter (see
@@ -371,9 +405,14 @@ func (s *Store) ReportPlace(ctx context.Context, bucket crash.BucketID, f index.
 		return 0, 0, false, err
 	}
 	args["look"] = maxExamined
-	var examined int64
-	err = s.Pool.QueryRow(ctx, sqlReportPlace, args).Scan(&place, &of, &examined)
-	return place, of, examined >= maxExamined, db.Wrap(err, "place of report %s", id)
+	type counts struct{ Place, Of, Examined int64 }
+	found, err := db.Recent(ctx, s.Handle, func(ctx context.Context, since time.Time) (counts, bool, error) {
+		args["here"] = since
+		c, err := db.One(ctx, s.Pool, sqlReportPlace, args, pgx.RowToStructByPos[counts])
+		more = c.Examined >= maxExamined || !since.IsZero()
+		return c, !id.Received().Before(since), err
+	})
+	return found.Place, found.Of, more, db.Wrap(err, "place of report %s", id)
 }
 
 // SystemNeighbours returns the same as ReportNeighbours, among the reports of a machine.
@@ -398,29 +437,43 @@ func (s *Store) EndReports(
 	if err != nil {
 		return newest, oldest, err
 	}
-	if _, newest, err = s.neighbours(ctx, "", sqlNextOlder, args); err == nil {
+	if newest, err = s.nextOlder(ctx, sqlNextOlder, args); err == nil {
 		args["received"] = crash.OopsID{}.Received()
-		oldest, _, err = s.neighbours(ctx, sqlNextNewer, "", args)
+		oldest, err = s.nextNewer(ctx, sqlNextNewer, args)
 	}
 	return newest, oldest, db.Wrap(err, "ends of the reports of bucket %s", bucket)
 }
 
 func (s *Store) neighbours(ctx context.Context, above, below string, args pgx.NamedArgs) (newer, older crash.OopsID,
 	err error) {
-	var b pgx.Batch
-	for _, side := range []struct {
-		sql string
-		id  *crash.OopsID
-	}{{above, &newer}, {below, &older}} {
-		if side.sql == "" {
-			continue
-		}
-		b.Queue(side.sql, args).QueryRow(func(row pgx.Row) error {
-			return db.NoRows(row.Scan((*[16]byte)(side.id)), nil)
-		})
+	if older, err = s.nextOlder(ctx, below, args); err == nil {
+		newer, err = s.nextNewer(ctx, above, args)
 	}
-	err = s.Pool.SendBatch(ctx, &b).Close()
 	return newer, older, err
+}
+
+func (s *Store) nextOlder(ctx context.Context, sql string, args pgx.NamedArgs) (crash.OopsID, error) {
+	return db.Recent(ctx, s.Handle, func(ctx context.Context, since time.Time) (crash.OopsID, bool, error) {
+		args["here"] = since
+		id, err := s.neighbour(ctx, sql, args)
+		return id, !id.IsZero(), err
+	})
+}
+
+func (s *Store) nextNewer(ctx context.Context, sql string, args pgx.NamedArgs) (crash.OopsID, error) {
+	from, _ := args["received"].(time.Time)
+	return db.Since(ctx, s.Handle, from, func(ctx context.Context, since time.Time) (crash.OopsID, error) {
+		if since.After(from) {
+			args["received"], args["id"] = since, [16]byte{}
+		}
+		return s.neighbour(ctx, sql, args)
+	})
+}
+
+// neighbour returns the report that a statement selects, or zero if there is none.
+func (s *Store) neighbour(ctx context.Context, sql string, args pgx.NamedArgs) (crash.OopsID, error) {
+	id, err := db.One(ctx, s.Pool, sql, args, db.ScanReportID)
+	return id, db.NoRows(err, nil)
 }
 
 const (

@@ -187,13 +187,13 @@ const (
 			and not exists (select from symbol_jobs as j where j.report_id = c.id)`
 	sqlHeldReports = `
 		select r.id from unnest(@ids::uuid[], @received::timestamptz[]) as m (id, received)
-			join reports as r on r.received = m.received and r.id = m.id
+			join reports as r on ` + db.AmongReports + `
 		where r.bucket_id in (` + db.HeldBuckets + `)`
 	sqlUnrecordedCores = `
 		select c.report_id, r.architecture
 		from unnest(@ids::uuid[], @received::timestamptz[]) as m (id, received)
 			join core_requests as c on c.report_id = m.id and c.received is null
-			join reports as r on r.received = m.received and r.id = m.id`
+			join reports as r on ` + db.AmongReports
 	// sqlCoresRemoved also ends the jobs that needed the cores. A claimed job finds out by itself.
 	sqlCoresRemoved = `
 		update symbol_jobs set core_removed = now(), not_before = null,
@@ -219,23 +219,22 @@ func (s *Store) FilesAdded(ctx context.Context, store string, ids []string) erro
 
 // HeldReports returns those of the reports that belong to held problems.
 func (s *Store) HeldReports(ctx context.Context, reports []crash.OopsID) ([]crash.OopsID, error) {
-	held, err := db.List(ctx, s.Pool, sqlHeldReports, reportArgs(reports), db.ScanReportID)
+	held, err := db.List(ctx, s.Pool, sqlHeldReports, db.ReportsArgs(reports), db.ScanReportID)
 	return held, db.Wrap(err, "reports of held problems")
 }
 
 // DoneCores returns which of these cores are no longer needed, because their reports have names or do not
 // exist any more.
 func (s *Store) DoneCores(ctx context.Context, cores []crash.OopsID) ([]crash.OopsID, error) {
-	done, err := db.List(ctx, s.Pool, sqlDoneCores, reportArgs(cores), db.ScanReportID)
+	done, err := db.List(ctx, s.Pool, sqlDoneCores, db.ReportsArgs(cores), db.ScanReportID)
 	return done, db.Wrap(err, "cores that are done")
 }
 
 // UnrecordedCores returns those of the stored cores that were asked for, but whose arrival was not
 // recorded because the database did not answer.
 func (s *Store) UnrecordedCores(ctx context.Context, stored []crash.OopsID) ([]crash.ReceivedCore, error) {
-	found, err := db.List(ctx, s.Pool, sqlUnrecordedCores, reportArgs(stored), db.Into(func(c *crash.ReceivedCore) []any {
-		return []any{(*[16]byte)(&c.Report), &c.Architecture}
-	}))
+	found, err := db.List(ctx, s.Pool, sqlUnrecordedCores, db.ReportsArgs(stored),
+		db.Into(func(c *crash.ReceivedCore) []any { return []any{(*[16]byte)(&c.Report), &c.Architecture} }))
 	return found, db.Wrap(err, "cores not recorded")
 }
 
@@ -244,23 +243,14 @@ func (s *Store) CoresRemoved(ctx context.Context, cores []crash.OopsID) error {
 	if len(cores) == 0 {
 		return nil
 	}
-	_, err := s.Pool.Exec(ctx, sqlCoresRemoved, reportArgs(cores))
+	_, err := s.Pool.Exec(ctx, sqlCoresRemoved, db.ReportsArgs(cores))
 	return db.Wrap(err, "cores removed")
-}
-
-// reportArgs returns the ids of reports and the times at which they arrived.
-func reportArgs(reports []crash.OopsID) pgx.NamedArgs {
-	ids, received := make([][16]byte, len(reports)), make([]time.Time, len(reports))
-	for i, id := range reports {
-		ids[i], received[i] = id, id.Received()
-	}
-	return pgx.NamedArgs{"ids": ids, "received": received}
 }
 
 const (
 	// sqlQueueAddresses reads a page of the provisional problems that have changed since the last one,
 	// and queues the newest report of each of their versions that has no job yet. It asks again for a
-	// version whose cores gave no names, and one whose report was dropped.
+	// version whose cores gave no names, and one whose report was dropped. It does not look in archives.
 	sqlQueueAddresses = `
 		with page as materialized (
 			select id, changed from buckets
@@ -280,7 +270,8 @@ const (
 			select r.id, due.id, due.version, r.architecture, '', 0, 'queued'
 			from due cross join lateral (
 				select id, architecture from reports
-				where bucket_id = due.id and version = due.version and address_signature <> '' and body is not null
+				where bucket_id = due.id and version = due.version and address_signature <> '' and received >= @here
+					and body is not null
 					and not exists (select from symbol_jobs where report_id = reports.id)
 				order by received desc, id desc limit 1
 			) as r
@@ -307,10 +298,14 @@ func (s *Store) QueueAddresses(ctx context.Context, since crash.SymbolCursor) (n
 	if restored {
 		since = crash.SymbolCursor{}
 	}
+	parts, err := s.Archived(ctx)
+	if err != nil {
+		return fail(err)
+	}
 	next = since
 	var n int
 	err = s.Pool.QueryRow(ctx, sqlQueueAddresses, pgx.NamedArgs{"round": since.Round, "problem": since.Problem[:],
-		"most": problemsPerPage}).Scan(&next.Round, &next.Problem, &n)
+		"most": problemsPerPage, "here": parts.Until()}).Scan(&next.Round, &next.Problem, &n)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return since, false, nil
 	}

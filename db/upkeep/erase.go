@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -53,8 +54,8 @@ const (
 				select from bucket_systems as o where o.bucket_id = r.bucket_id and o.system <> @system_key)),
 			(select count(*) from core_requests where system = @system and received is not null),
 			(select count(*) from symbol_jobs where report_id in (
-				select id from reports where system_key = @system_key and system = @system))
-		from reports as r where system_key = @system_key and system = @system`
+				select id from reports where system_key = @system_key and system = @system and received >= @here))
+		from reports as r where system_key = @system_key and system = @system and received >= @here`
 )
 
 func scan(row pgx.CollectableRow) (e crash.Erasure, err error) {
@@ -65,6 +66,13 @@ func scan(row pgx.CollectableRow) (e crash.Erasure, err error) {
 
 func (s *Erasing) list(ctx context.Context, sql string, args pgx.NamedArgs) ([]crash.Erasure, error) {
 	all, err := db.List(ctx, s.Pool, sql, args, scan)
+	if slices.ContainsFunc(all, func(e crash.Erasure) bool { return e.Finished.IsZero() }) {
+		if away := s.ReachArchives(ctx); db.IsArchiveAway(away) {
+			for i := range all {
+				all[i].Waits = all[i].Finished.IsZero()
+			}
+		}
+	}
 	return all, db.Wrap(err, "erasures")
 }
 
@@ -98,13 +106,18 @@ func (s *Erasing) Of(ctx context.Context, system crash.SystemID) ([]crash.Erasur
 
 // Facts returns what an erasure of a machine would remove.
 func (s *Erasing) Facts(ctx context.Context, system crash.SystemID) (f crash.MachineFacts, err error) {
-	args := pgx.NamedArgs{"system": string(system), "system_key": db.SystemKey(system)}
-	err = s.Pool.QueryRow(ctx, sqlFacts, args).Scan(&f.Reports, &f.Problems, &f.First, &f.Last, &f.Only, &f.Cores, &f.Jobs)
+	f, err = db.Since(ctx, s.Handle, time.Time{}, func(ctx context.Context, since time.Time) (f crash.MachineFacts,
+		err error) {
+		args := pgx.NamedArgs{"system": string(system), "system_key": db.SystemKey(system), "here": since}
+		err = s.Pool.QueryRow(ctx, sqlFacts, args).Scan(&f.Reports, &f.Problems, &f.First, &f.Last, &f.Only, &f.Cores,
+			&f.Jobs)
+		return f, db.Classify(err)
+	})
 	return f, db.Wrap(err, "facts about a machine")
 }
 
 const sqlKnown = `
-	select exists (select from reports where system_key = @system_key and system = @system)
+	select exists (select from reports where system_key = @system_key and system = @system and received >= @here)
 		or exists (select from bucket_systems where system = @system_key)
 		or exists (select from release_systems where system = @system_key)
 		or exists (select from core_requests where system = @system)
@@ -120,14 +133,25 @@ var ErrUnknownMachine = crash.Errorf(crash.NotFound, "unknown_machine", "mishap 
 
 // Known returns ErrUnknownMachine if nothing is known about a machine.
 func (s *Erasing) Known(ctx context.Context, system crash.SystemID) error {
-	var known bool
-	args := pgx.NamedArgs{"system": string(system), "system_key": db.SystemKey(system)}
-	err := s.InTx(ctx, func(tx pgx.Tx) error { // without an index, counts take long
-		if _, err := tx.Exec(ctx, db.NoTimeLimit); err != nil {
-			return err
-		}
-		return tx.QueryRow(ctx, sqlKnown, args).Scan(&known)
-	})
+	parts, err := s.Archived(ctx)
+	if err != nil {
+		return err
+	}
+	args := pgx.NamedArgs{"system": string(system), "system_key": db.SystemKey(system), "here": parts.Until()}
+	read := func(ctx context.Context) (known bool, err error) {
+		err = s.InTx(ctx, func(tx pgx.Tx) error { // without an index, counts take long
+			if _, err := tx.Exec(ctx, db.NoTimeLimit); err != nil {
+				return err
+			}
+			return tx.QueryRow(ctx, sqlKnown, args).Scan(&known)
+		})
+		return known, err
+	}
+	known, err := read(ctx)
+	if err == nil && !known && len(parts) > 0 {
+		args["here"] = time.Time{}
+		known, err = db.FromArchives(ctx, s.Handle, read)
+	}
 	if err != nil {
 		return fmt.Errorf("look for a machine: %w", err)
 	}
@@ -504,12 +528,14 @@ type ErasureReceipt struct {
 	Via       string             `json:"via"`
 	Requested time.Time          `json:"requested"`
 	Finished  *time.Time         `json:"finished"` // nil: it is running
+	Waits     bool               `json:"waits"`    // for an archive that cannot be reached
 	Removed   crash.ErasedCounts `json:"removed"`
 }
 
 // NewErasureReceipt returns the receipt of an erasure.
 func NewErasureReceipt(e crash.Erasure) ErasureReceipt {
-	return ErasureReceipt{e.ID, e.Digest, e.Blocked, e.Person, e.Via, e.Requested, db.OrNull(e.Finished), e.Counts}
+	return ErasureReceipt{e.ID, e.Digest, e.Blocked, e.Person, e.Via, e.Requested, db.OrNull(e.Finished), e.Waits,
+		e.Counts}
 }
 
 // ErasuresFile is the name of the file in a data directory, and in backups, with all erasures of the

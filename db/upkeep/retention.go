@@ -27,13 +27,15 @@ const (
 	// sqlCountOfType counts reports of a type or, if except is set, of all types but these.
 	sqlCountOfType = `
 		select count(*) from (
-			select from reports where received < @until and (problem_type = any(@types::text[])) <> @except::boolean limit @limit
+			select from reports
+			where received >= @here and received < @until and (problem_type = any(@types::text[])) <> @except::boolean
+			limit @limit
 		) as r`
 	sqlCountDays = `
 		select count(*) from (select from bucket_days where day < @before limit @limit) as d`
 	sqlCountBetween = `
 		select count(*) from (
-			select from reports where received >= @from and received < @until limit @limit
+			select from reports where received >= @from and received >= @here and received < @until limit @limit
 		) as r`
 	// sqlExpired is the arrival up to which private fields were removed.
 	sqlExpired = `
@@ -42,7 +44,7 @@ const (
 		select count(*) from (select from audit_events where at < @until and action <> 'user.remove' limit @limit) as e`
 	// sqlStored uses the estimates of PostgreSQL for tables with many rows.
 	sqlStored = `
-		select greatest((select count(*) from (select from reports limit @limit) as r), (
+		select greatest((select count(*) from (select from reports where received >= @here limit @limit) as r), (
 				select coalesce(sum(c.reltuples), 0)::bigint
 				from pg_inherits as i join pg_class as c on c.oid = i.inhrelid where i.inhparent = 'reports'::regclass)),
 			greatest((select count(*) from (select from audit_events limit @limit) as e),
@@ -69,9 +71,17 @@ type Due struct {
 // Due returns how much retention will remove until a time. It counts at most a million reports of each
 // kind, and includes those of held problems.
 func (s *Retention) Due(ctx context.Context, until time.Time, keep privacy.Periods) (d Due, err error) {
+	d, err = db.Since(ctx, s.Handle, time.Time{}, func(ctx context.Context, since time.Time) (Due, error) {
+		return s.due(ctx, until, keep, since)
+	})
+	return d, db.Wrap(err, "what retention will remove")
+}
+
+func (s *Retention) due(ctx context.Context, until time.Time, keep privacy.Periods, since time.Time) (d Due,
+	err error) {
 	privateDays, auditDays := keep.PrivateDays, keep.AuditDays
 	err = s.InTx(ctx, func(tx pgx.Tx) error {
-		if d.Reports, err = dueReports(ctx, tx, until, keep.Reports); err != nil {
+		if d.Reports, err = dueReports(ctx, tx, until, keep.Reports, since); err != nil {
 			return err
 		}
 		if keep.CountsYears > 0 {
@@ -86,7 +96,7 @@ func (s *Retention) Due(ctx context.Context, until time.Time, keep privacy.Perio
 				return err
 			}
 			if err := tx.QueryRow(ctx, sqlCountBetween, pgx.NamedArgs{"from": from.Add(time.Millisecond),
-				"until": until.AddDate(0, 0, -privateDays), "limit": CountLimit}).Scan(&d.Private); err != nil {
+				"until": until.AddDate(0, 0, -privateDays), "limit": CountLimit, "here": since}).Scan(&d.Private); err != nil {
 				return err
 			}
 		}
@@ -96,18 +106,18 @@ func (s *Retention) Due(ctx context.Context, until time.Time, keep privacy.Perio
 				return err
 			}
 		}
-		if err := tx.QueryRow(ctx, sqlStored, pgx.NamedArgs{"limit": CountLimit}).Scan(&d.Stored, &d.AuditStored,
-			&d.Problems, &d.DaysStored); err != nil {
+		if err := tx.QueryRow(ctx, sqlStored, pgx.NamedArgs{"limit": CountLimit, "here": since}).Scan(&d.Stored,
+			&d.AuditStored, &d.Problems, &d.DaysStored); err != nil {
 			return err
 		}
 		return tx.QueryRow(ctx, sqlHeldReports).Scan(&d.Held)
 	})
-	return d, db.Wrap(err, "what retention will remove")
+	return d, err
 }
 
 // dueReports returns, for each limit, how many reports arrived in months that will have ended that long
 // ago.
-func dueReports(ctx context.Context, tx pgx.Tx, until time.Time, keep privacy.Keep) ([]int64, error) {
+func dueReports(ctx context.Context, tx pgx.Tx, until time.Time, keep privacy.Keep, since time.Time) ([]int64, error) {
 	limits := keep.Limits()
 	due := make([]int64, len(limits))
 	var listed []string
@@ -120,7 +130,7 @@ func dueReports(ctx context.Context, tx pgx.Tx, until time.Time, keep privacy.Ke
 		}
 		end := until.AddDate(0, 0, -l.Days).UTC()
 		args := pgx.NamedArgs{"until": time.Date(end.Year(), end.Month(), 1, 0, 0, 0, 0, time.UTC), "except": i == 0,
-			"types": append([]string{}, listed...), "limit": CountLimit}
+			"types": append([]string{}, listed...), "limit": CountLimit, "here": since}
 		if i > 0 {
 			args["types"] = []string{l.Type}
 		}
@@ -445,7 +455,8 @@ func (s *Retention) remove(ctx context.Context, tx pgx.Tx, run *privacy.Run, id 
 	}
 	run.Changed++
 	args["body"], args["quality"] = db.Compress(rest), grouping.Quality(rest, complete)
-	return db.Exec(ctx, tx, args, sqlSaveBody)
+	_, err = db.Planned(ctx, tx, sqlSaveBody, args)
+	return err
 }
 
 // The check of the lowest and highest versions and releases compares versions and releases in Go.
@@ -777,9 +788,9 @@ const (
 		from buckets as b
 		where b.reports > 0 and b.head = b.id and exists (select from bucket_expired as e where e.bucket_id = b.id)
 			and not exists (select from bucket_days as d where d.bucket_id = b.id)
-			and not exists (select from reports as r where r.bucket_id = b.id)
 			and not exists (select from buckets as m where m.head = b.id and m.id <> b.id)
-			and b.id not in (` + db.HeldBuckets + `) and b.id not in (` + db.PeoplesWork + `)`
+			and b.id not in (` + db.HeldBuckets + `) and b.id not in (` + db.PeoplesWork + `)
+			and not exists (select from reports as r where r.bucket_id = b.id offset 0)`
 	sqlEnded      = `select b.id ` + endedBuckets + ` limit @most`
 	sqlStillEnded = `select b.id ` + endedBuckets + ` and b.id = any(@ids::bytea[]) order by b.id`
 	sqlForget     = `

@@ -334,7 +334,7 @@ func (s *Kit) BareShell(r *http.Request, title string) layout.Shell {
 	return layout.Shell{
 		Title: title, User: CurrentUser(r), CSRFToken: nosurf.Token(r), Path: ReturnPath(r),
 		FilingOn: s.Config.AllowBugFiling, Now: s.Now(), Look: LookOf(r),
-		InDialog: WantsPart(r),
+		InDialog: WantsPart(r), Missing: func() string { return db.MissingIn(r.Context()).Text() },
 	}
 }
 

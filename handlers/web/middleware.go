@@ -54,7 +54,7 @@ func (s *Kit) Identify(next http.Handler) http.Handler {
 		if SafeMethods[r.Method] {
 			ctx = db.OneRevision(ctx)
 		}
-		next.ServeHTTP(w, withVisit(r.WithContext(ctx), v))
+		next.ServeHTTP(w, withVisit(r.WithContext(db.WatchMissing(ctx)), v))
 	})
 }
 
@@ -567,12 +567,21 @@ func CachedFacts[V any](s *Kit, r *http.Request, key string, read func(*http.Req
 		var none V
 		return none, err
 	}
+	type facts struct {
+		value   V
+		missing db.ArchivedList
+	}
 	//nolint:contextcheck // the function uses the context of the request
-	return cache.Get(s.factCache, revision, key+db.HiddenKey(r.Context()), func() (V, error) {
+	f, err := cache.Get(s.factCache, revision, key+db.HiddenKey(r.Context()), func() (f facts, err error) {
 		ctx, cancel := detached(r.Context())
 		defer cancel()
-		return read(publicRequest(ctx, &url.URL{Path: "/"}, chi.RouteParams{}, false, layout.Look{}))
+		public := publicRequest(ctx, &url.URL{Path: "/"}, chi.RouteParams{}, false, layout.Look{})
+		f.value, err = read(public)
+		f.missing = db.MissingIn(public.Context())
+		return f, err
 	})
+	db.NoteMissing(r.Context(), f.missing)
+	return f.value, err
 }
 
 // publicRequest returns a request for a public page. It contains nothing of the visitor's request
@@ -583,7 +592,7 @@ func publicRequest(
 ) *http.Request {
 	route := chi.NewRouteContext()
 	route.URLParams = chi.RouteParams{Keys: slices.Clone(params.Keys), Values: slices.Clone(params.Values)}
-	ctx = context.WithValue(ctx, visitKey{}, &visit{})
+	ctx = context.WithValue(db.WatchMissing(ctx), visitKey{}, &visit{})
 	ctx = context.WithValue(ctx, chi.RouteCtxKey, route)
 	r := &http.Request{Method: http.MethodGet, URL: u, Header: http.Header{}, Body: http.NoBody}
 	if part {

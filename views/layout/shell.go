@@ -29,6 +29,17 @@ type Shell struct {
 	Now       time.Time   // for "3 min ago"
 	Look      Look        // of this browser
 	InDialog  bool        // the dialog of another page asks for the page, see [TitledPage]
+
+	// Missing returns what the page may lack, because an archive cannot be reached; nil or empty: nothing. What the
+	// page shows must have been read before.
+	Missing func() string
+}
+
+func (s Shell) missing() string {
+	if s.Missing == nil {
+		return ""
+	}
+	return s.Missing()
 }
 
 // SignedIn reports whether the visitor is signed in.
