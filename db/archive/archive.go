@@ -56,9 +56,14 @@ const (
 	sqlIsEmpty = `
 		select not exists (
 			select from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'f'))`
-	sqlHasOwner    = `select to_regclass('public.archive_of') is not null`
-	sqlOwner       = `select installation from public.archive_of`
-	sqlMakeArchive = `
+	sqlSize = `select pg_database_size(current_database()), current_setting('server_version')`
+)
+
+// These statements run in the database of an archive, not in that of mishap.
+const (
+	archiveMade  = `select to_regclass('public.archive_of') is not null`
+	archiveOwner = `select installation from public.archive_of`
+	makeArchive  = `
 		create table archive_of (installation text not null);
 		comment on table archive_of is 'The installation of mishap whose reports this database archives.';
 		create table archive_changes (received timestamptz not null, id uuid not null);
@@ -69,8 +74,7 @@ const (
 			return null;
 		end
 		$$`
-	sqlSetOwner = `insert into archive_of (installation) values (@installation)`
-	sqlSize     = `select pg_database_size(current_database()), current_setting('server_version')`
+	setArchiveOwner = `insert into archive_of (installation) values (@installation)`
 )
 
 var (
@@ -165,7 +169,7 @@ func (s *Store) checkOwner(ctx context.Context, conn *pgx.Conn) error {
 	if err := s.Pool.QueryRow(ctx, sqlIdentity).Scan(&own); err != nil {
 		return db.Wrap(err, "identity of the installation")
 	}
-	if err := conn.QueryRow(ctx, sqlOwner).Scan(&owner); err != nil {
+	if err := conn.QueryRow(ctx, archiveOwner).Scan(&owner); err != nil {
 		return fmt.Errorf("owner of the archive: %w", err)
 	}
 	if owner != own {
@@ -214,7 +218,7 @@ func (s *Store) Add(ctx context.Context, name, address string) error {
 // adopt makes an empty database an archive of this installation.
 func (s *Store) adopt(ctx context.Context, remote *pgx.Conn) error {
 	var archive, empty bool
-	if err := remote.QueryRow(ctx, sqlHasOwner).Scan(&archive); err != nil {
+	if err := remote.QueryRow(ctx, archiveMade).Scan(&archive); err != nil {
 		return fmt.Errorf("examine the archive: %w", err)
 	}
 	if archive {
@@ -232,10 +236,10 @@ func (s *Store) adopt(ctx context.Context, remote *pgx.Conn) error {
 		return db.Wrap(err, "identity of the installation")
 	}
 	err := pgx.BeginFunc(ctx, remote, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, sqlMakeArchive, pgx.QueryExecModeSimpleProtocol); err != nil {
+		if _, err := tx.Exec(ctx, makeArchive, pgx.QueryExecModeSimpleProtocol); err != nil {
 			return err
 		}
-		return db.Exec(ctx, tx, pgx.NamedArgs{"installation": own}, sqlSetOwner)
+		return db.Exec(ctx, tx, pgx.NamedArgs{"installation": own}, setArchiveOwner)
 	})
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == "42501" {
 		return crash.Errorf(crash.Forbidden, "archive_forbidden", "The role %[1]s may not create tables in the archive. "+

@@ -2,13 +2,11 @@
 package size
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"regexp"
 	"strconv"
-	"strings"
 
 	"mishap/crash"
 )
@@ -255,47 +253,11 @@ func (n need) rateMeasured() bool   { return n.perSecond*peak <= oneProcess }
 func (n need) diskMeasured() bool   { return n.stored <= measuredReports }
 func (n need) memoryMeasured() bool { return n.problems <= measuredProblems }
 
-func (n need) measuredText() string {
-	var all []string
-	for _, one := range []struct {
-		what     string
-		measured bool
-	}{{"rate", n.rateMeasured()}, {"disk with all bodies", n.diskMeasured()}, {"memory", n.memoryMeasured()}} {
-		if one.measured {
-			all = append(all, one.what)
-		}
-	}
-	return cmp.Or(strings.Join(all, ", "), "nothing")
-}
-
 func (n need) partWord() string {
 	if n.weekly {
 		return "week"
 	}
 	return "month"
-}
-
-// Table returns the table "How large can it get" of docs/operating.md, for reports that are stored for a year.
-func Table() string {
-	var b strings.Builder
-	b.WriteString("| reports a day | machines | cores | disk, all bodies | disk, 1,000 bodies | a backup | memory | " +
-		"partitions | settings | measured |\n|---|---|---|---|---|---|---|---|---|---|\n")
-	for _, n := range []float64{1e4, 1e5, 1e6, 1e7, 1e8} {
-		p := Plan{PerDay: n, Days: 365}
-		all := p.need()
-		p.Bodies = recommended
-		fewer := p.need()
-		used, settings := all, []string{"max_wal_size = " + gigabytes(all.wal)}
-		if all.reports+all.other > partMost {
-			used = fewer
-			settings = []string{"max_wal_size = " + gigabytes(fewer.wal),
-				fmt.Sprintf("keep_bodies_per_problem = %d", recommended)}
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | by %s, %s | `%s` | %s |\n", count(n), used.machineText(),
-			used.coresText(), bytes(all.reports+all.other), bytes(fewer.reports+fewer.other), bytes(used.backup),
-			bytes(used.memory), used.partWord(), bytes(used.part), strings.Join(settings, "`, `"), used.measuredText())
-	}
-	return b.String()
 }
 
 // count formats a number with two digits that matter, if it is large.
