@@ -59,7 +59,7 @@ const (
 	sqlSize = `select pg_database_size(current_database()), current_setting('server_version')`
 )
 
-// These statements run in the database of an archive, not in that of mishap.
+// These statements are about tables of an archive, which mishap's own database lacks.
 const (
 	archiveMade  = `select to_regclass('public.archive_of') is not null`
 	archiveOwner = `select installation from public.archive_of`
@@ -74,6 +74,8 @@ const (
 			return null;
 		end
 		$$`
+	readProbe       = `select from archive_probe`
+	dropProbe       = `drop foreign table archive_probe`
 	setArchiveOwner = `insert into archive_of (installation) values (@installation)`
 )
 
@@ -264,11 +266,11 @@ func createServer(ctx context.Context, tx pgx.Tx, name string, options, credenti
 			return forbidden(err)
 		}
 	}
-	if _, err := tx.Exec(ctx, "select from archive_probe"); err != nil {
+	if _, err := tx.Exec(ctx, readProbe); err != nil {
 		return crash.Errorf(crash.Invalid, "archive_not_for_database", "PostgreSQL itself cannot read the archive: %s. Its "+
 			"address must be valid on the machine of mishap's database.", firstLine(err)).Because(err)
 	}
-	_, err := tx.Exec(ctx, "drop foreign table archive_probe")
+	_, err := tx.Exec(ctx, dropProbe)
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/checktest"
+	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/db/upkeep"
 )
@@ -30,6 +31,8 @@ func TestJudge(t *testing.T) {
 		}
 		return v
 	}
+	march := db.ArchivedList{{From: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC),
+		Until: time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC)}}
 	tests := []struct {
 		name   string
 		vitals upkeep.Facts
@@ -74,6 +77,11 @@ func TestJudge(t *testing.T) {
 			crash.HealthFailure, "1 mail"},
 		{"mail is off", upkeep.Facts{MailsWaiting: 2, MailsRetried: 1, MailWaiting: time.Hour}, "mail", crash.HealthOff,
 			"No mail is sent (smtp_url is empty). 2 mails wait."},
+		{"no archive", upkeep.Facts{}, "archives", crash.HealthOff, "own database"},
+		{"an archive answers", upkeep.Facts{Archives: []db.ArchiveState{{Name: "old", Parts: march}}}, "archives",
+			crash.HealthOK, "old stores reports that arrived from 2026-03-01 to 2026-03-31."},
+		{"an archive is down", upkeep.Facts{Archives: []db.ArchiveState{{Name: "old"}, {Name: "b", Problem: "Refused."}}},
+			"archives", crash.HealthWarning, "An archive cannot be reached: b. old stores no reports. b stores no reports. Refused."},
 		{"no standby", upkeep.Facts{}, "replication", crash.HealthOK, "no standby"},
 		{"a good standby", upkeep.Facts{Standbys: []upkeep.Standby{{Name: "b", Known: true, Bytes: 64<<20 - 1}}},
 			"replication", crash.HealthOK, "b is 0s and 64.0 MiB behind."},
@@ -141,7 +149,7 @@ func TestRead(t *testing.T) {
 		}
 	}
 	dbtest.Exec(t, url, `update applied_migrations set applied = now()`) // the template may be older
-	off := map[string]bool{"symbols": true, "mail": true}
+	off := map[string]bool{"symbols": true, "mail": true, "archives": true}
 	for _, c := range s.Checks(t.Context()) {
 		if want := map[bool]crash.HealthStatus{true: crash.HealthOff, false: crash.HealthOK}[off[c.ID]]; c.Status() != want {
 			t.Errorf("new database: got %s %+v, want %s", c.Status(), c, want)

@@ -401,7 +401,7 @@ var Words = [][2]string{
 	{"not symbolised", "grouped by addresses, because its functions have no names yet"},
 	{"oops", "another name for a report, in addresses"},
 	{"problem", "all reports of one fault"},
-	{"proposed", "the part of the archive where updates are tested"},
+	{"proposed", "the part of the distribution's package archive where updates are tested"},
 	{"rate", "reports per 1,000 active machines a day"},
 	{"regression", "seen again in a version that has the fix"},
 	{"release", "a version of the distribution, such as Ubuntu 24.04"},

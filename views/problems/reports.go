@@ -98,7 +98,8 @@ func (l ReportList) bug(row crash.ReportRow, place int) (bugs.BugPart, bool) {
 
 const noDateOfItsOwn = "The report has no valid date"
 
-const proposedHint = "The package came from proposed, the part of the archive where updates are tested."
+const proposedHint = "The package came from proposed, the part of the distribution’s package archive where " +
+	"updates are tested."
 
 // ReportChoice selects the reports on the page of a problem, and the columns that the list shows.
 // The address of the page holds all of it.
