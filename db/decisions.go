@@ -17,8 +17,18 @@ import (
 )
 
 // sqlNextRound takes the lock that counting rounds take, and returns a new round number. Rows that
-// the transaction stamps with it are reloaded by every instance that caches problems.
-const sqlNextRound = `update counting set round = round + 1 returning round, ` + serverIDColumns
+// the transaction stamps with it are reloaded by every instance that caches problems. The first round after
+// the server has started records that start.
+const sqlNextRound = `
+	with next as (update counting set round = round + 1 returning round, ` + serverIDColumns + `),
+	started as (
+		insert into server_starts (started, database, round)
+		select pg_postmaster_start_time, oid, round from next
+		where not exists (
+			select from server_starts as s where s.started = pg_postmaster_start_time and s.database = next.oid)
+		on conflict (started, database) do nothing
+	)
+	select * from next`
 
 // deciding is a transaction that changes decisions about problems. Only one runs at a time in all
 // instances, and none during a counting round. So two people cannot merge problems into each other,

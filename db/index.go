@@ -1,9 +1,11 @@
 package db
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
+	"golang.org/x/sync/errgroup"
 
 	"mishap/crash"
 	"mishap/crash/index"
@@ -27,6 +30,7 @@ type indexCache struct {
 	updating   chan struct{} // lock of loading and updating the index
 	judging    chan struct{} // lock of judging problems; the index may be updated meanwhile
 	deciding   chan struct{} // lock of setting the manual status of problems
+	saving     chan struct{} // lock of writing the snapshot
 	loaded     atomic.Pointer[loadedIndex]
 	states     atomic.Pointer[statuses]
 	triaged    atomic.Pointer[triaged]
@@ -35,9 +39,11 @@ type indexCache struct {
 
 // loadedIndex is an index, the versions in use, and the stamp of the counts in them.
 type loadedIndex struct {
-	ix    *index.Index
-	inUse *versionsInUse
-	at    stamp
+	ix      *index.Index
+	inUse   *versionsInUse
+	at      stamp
+	history history // the newest round of any row
+	without bool    // buckets that have changed since are missing, with all their days
 }
 
 // CachedLists returns the memory of the lists that this process has cached, in bytes, and their number.
@@ -49,7 +55,8 @@ func (s *Store) CachedLists() (size int64, entries int) {
 }
 
 func newIndexCache() *indexCache {
-	return &indexCache{updating: make(chan struct{}, 1), judging: make(chan struct{}, 1), deciding: make(chan struct{}, 1)}
+	lock := func() chan struct{} { return make(chan struct{}, 1) }
+	return &indexCache{updating: lock(), judging: lock(), deciding: lock(), saving: lock()}
 }
 
 // acquire waits for a lock. It returns Unavailable if ctx ends first.
@@ -63,16 +70,19 @@ func acquire(ctx context.Context, lock chan struct{}) error {
 }
 
 const (
-	sqlRound        = `select round, ` + serverIDColumns + ` from counting`
-	sqlIndexBuckets = `
+	sqlRound = `select round, ` + serverIDColumns + ` from counting`
+
+	indexBucketColumns = `
 		select id, head, left(signature, 1001), rule, provisional, problem_type, title, name, executable,
-			package, source_package, reports, systems
-		from buckets where changed > @round`
-	sqlIndexSeen = `
+			package, source_package, reports, systems`
+	indexSeenColumns = `
 		select r.bucket_id, r.release, (r.first_seen).seen, (r.first_seen).version,
 			(r.last_seen).seen, (r.last_seen).version,
-			coalesce((r.lowest_version).version, ''), coalesce((r.highest_version).version, '')
-		from buckets as b join bucket_releases as r on r.bucket_id = b.id
+			coalesce((r.lowest_version).version, ''), coalesce((r.highest_version).version, '')`
+	indexCellColumns = `
+		select d.bucket_id, d.day, d.release, d.version, d.architecture, d.package_architecture, d.reports`
+	sqlIndexBuckets = indexBucketColumns + ` from buckets where changed > @round`
+	sqlIndexSeen    = indexSeenColumns + ` from buckets as b join bucket_releases as r on r.bucket_id = b.id
 		where b.changed > @round`
 	// sqlIndexSystems counts the machines of changed problems that have several buckets. A machine counts
 	// once, even if it is in several of them.
@@ -84,16 +94,20 @@ const (
 		from (select distinct head from buckets where changed > @round) as c
 		where exists (select from buckets as m where m.head = c.head and m.id <> c.head)`
 	sqlIndexShrunk = `select id from buckets where changed > @round and shrunk > @round`
-	sqlIndexCells  = `
-		select bucket_id, day, release, version, architecture, package_architecture, reports
-		from bucket_days where day >= @since`
-	sqlIndexNewer = `
-		select d.bucket_id, d.day, d.release, d.version, d.architecture, d.package_architecture, d.reports
-		from buckets as b join bucket_days as d on d.bucket_id = b.id
+
+	// These statements read a range of pages of a table, so that several connections can read it. They name
+	// the schema because views have no pages.
+	sqlIndexPages = `
+		select pg_relation_size('public.buckets') / n, pg_relation_size('public.bucket_releases') / n,
+			pg_relation_size('public.bucket_days') / n
+		from (select current_setting('block_size')::bigint) as b (n)`
+	inPages            = ` ctid >= @from::tid and ctid < @until::tid`
+	sqlIndexAllBuckets = indexBucketColumns + ` from public.buckets where` + inPages
+	sqlIndexAllSeen    = indexSeenColumns + ` from public.bucket_releases as r where` + inPages
+	sqlIndexCells      = indexCellColumns + ` from public.bucket_days as d where day >= @since and` + inPages
+	sqlIndexNewer      = indexCellColumns + ` from buckets as b join bucket_days as d on d.bucket_id = b.id
 		where b.changed > @round and d.changed > @round and d.day >= @since`
-	sqlIndexCellsOf = `
-		select bucket_id, day, release, version, architecture, package_architecture, reports
-		from bucket_days where bucket_id = any(@ids) and day >= @since`
+	sqlIndexCellsOf = indexCellColumns + ` from bucket_days as d where bucket_id = any(@ids) and day >= @since`
 )
 
 // IndexSince returns the first UTC day for which the index holds all reports.
@@ -158,69 +172,200 @@ func stampNow(ctx context.Context, s *Store) (at stamp, err error) {
 }
 
 // update applies all changes since the last update to the index. Some rows may be newer than the
-// round number, which is read first; applying them again next time changes nothing. If the server
-// was restarted or replaced, update loads a new index. The database may then be an older copy,
-// without some of the counts in the index.
+// round number, which is read first; applying them again next time changes nothing. It loads a new index
+// if the last one may contain counts that the database lacks: after an erasure, or if another server or an
+// older copy of the database has taken its place that has not gone through the same rounds.
 func (k *indexCache) update(ctx context.Context, s *Store) error {
 	at, err := stampNow(ctx, s)
 	if err != nil {
 		return err
 	}
-	next, last := &loadedIndex{at: at}, k.loaded.Load()
+	last := k.loaded.Load()
 	if last != nil && at == last.at {
 		return nil
 	}
-	if last != nil && at.server == last.at.server && at.round > last.at.round {
+	same, err := s.continues(ctx, last, at)
+	if err != nil {
+		return err
+	}
+	next := &loadedIndex{at: at}
+	if same {
 		next.ix, next.inUse = last.ix, last.inUse
-		if err := s.applyNewer(ctx, last); err != nil {
+	} else {
+		ctx = context.WithoutCancel(ctx) // the next caller needs it too
+		if last, err = s.load(ctx, at); err != nil {
 			return err
 		}
-		var changed bool
+		next.ix = last.ix
+	}
+	if err := s.applyNewer(ctx, last); err != nil {
+		return err
+	}
+	changed := !same
+	if same {
 		if err := s.Pool.QueryRow(ctx, sqlVersionsChanged, pgx.NamedArgs{"round": last.at.round}).Scan(&changed); err != nil {
 			return err
 		}
-		if changed {
-			if next.inUse, err = readVersionsInUse(ctx, s); err != nil {
-				return err
-			}
+	}
+	if changed {
+		if next.inUse, err = readVersionsInUse(ctx, s); err != nil {
+			return err
 		}
-		k.loaded.Store(next)
-		return nil
 	}
-	ctx = context.WithoutCancel(ctx) // the next caller needs it too
-	if next.ix, err = s.loadIndex(ctx); err != nil {
+	server, newest, err := s.historyNow(ctx)
+	if err != nil {
 		return err
 	}
-	if next.inUse, err = readVersionsInUse(ctx, s); err != nil {
-		return err
+	if server != at.server { // while the rows were read
+		return k.update(ctx, s)
 	}
-	k.states.Store(nil)
-	k.triaged.Store(nil)
+	if next.history = newest; !same {
+		k.states.Store(nil)
+	}
+	if !same || last.at.server != at.server {
+		k.triaged.Store(nil)
+	}
 	k.loaded.Store(next)
 	return nil
+}
+
+// continues reports whether the database, with the stamp at, has gone through all rounds of an index.
+func (s *Store) continues(ctx context.Context, last *loadedIndex, at stamp) (bool, error) {
+	switch {
+	case last == nil || at.server.erasures != last.at.server.erasures:
+		return false, nil
+	case at.server == last.at.server:
+		return at.round > last.at.round, nil
+	}
+	return s.includes(ctx, last.history)
+}
+
+// load returns an index that has all rows up to some round: that of the snapshot, or else all rows of the
+// database.
+func (s *Store) load(ctx context.Context, at stamp) (*loadedIndex, error) {
+	ctx, cancel := context.WithTimeout(ctx, loadTime)
+	defer cancel()
+	l, err := s.loadSnapshot(ctx, at)
+	if err == nil {
+		s.Log.InfoContext(ctx, "loaded the snapshot of the index", "problems", l.ix.Len(),
+			"rounds_since", at.round-l.at.round)
+		return l, nil
+	}
+	if crash.KindOf(Classify(err)) == crash.Unavailable {
+		return nil, err
+	}
+	if !errors.Is(err, errNoSnapshot) {
+		s.Log.WarnContext(ctx, "cannot use the snapshot of the index; reading all problems from the database", "file",
+			filepath.Join(s.dataDir, SnapshotName), "error", err)
+	}
+	ix, err := s.loadIndex(ctx)
+	return &loadedIndex{ix: ix, at: at}, err
 }
 
 // loadTime limits how long it may take to load the index or to judge all problems.
 const loadTime = 10 * time.Minute
 
+// loadIndex reads an index with all cores. Rows that change meanwhile may be missing: the caller applies
+// those that are newer than a round before the call.
 func (s *Store) loadIndex(ctx context.Context) (*index.Index, error) {
-	ctx, cancel := context.WithTimeout(ctx, loadTime)
-	defer cancel()
-	args := s.indexArgs(-1)
-	buckets, err := s.indexBuckets(ctx, args)
-	if err != nil {
+	var buckets, releases, days int64 // pages
+	if err := s.Pool.QueryRow(ctx, sqlIndexPages).Scan(&buckets, &releases, &days); err != nil {
 		return nil, err
 	}
-	systems, err := s.indexSystems(ctx, args)
+	seen := map[crash.BucketID][]crash.SeenSpan{}
+	if err := inParallel(ctx, s, releases, func(ctx context.Context, args pgx.NamedArgs, add func(func())) error {
+		some, err := s.indexSeen(ctx, sqlIndexAllSeen, args)
+		add(func() {
+			for id, spans := range some {
+				seen[id] = append(seen[id], spans...)
+			}
+		})
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	systems, err := s.indexSystems(ctx, s.indexArgs(-1))
 	if err != nil {
 		return nil, err
 	}
 	b := index.New()
 	b.Update(func(u *index.Updater) { // this locks the index for long, but no other goroutine has it yet
-		applyRows(u, buckets, systems, nil, nil)
-		err = s.indexCells(ctx, sqlIndexCells, args, func(c indexCell) { c.apply(u) })
+		err = inParallel(ctx, s, buckets, func(ctx context.Context, args pgx.NamedArgs, add func(func())) error {
+			some, err := s.indexBuckets(ctx, sqlIndexAllBuckets, args)
+			add(func() {
+				for _, b := range some {
+					u.SetBucket(b, seen[b.ID]...)
+				}
+			})
+			return err
+		})
+		if err != nil {
+			return
+		}
+		for head, n := range systems {
+			u.SetSystems(head, n)
+		}
+		err = inParallel(ctx, s, days, func(ctx context.Context, args pgx.NamedArgs, add func(func())) error {
+			var some cellBatch
+			flush := func() {
+				cells := some.cells
+				add(func() {
+					for _, c := range cells {
+						c.apply(u)
+					}
+				})
+				some = cellBatch{}
+			}
+			err := s.indexCells(ctx, sqlIndexCells, args, func(c indexCell) {
+				if some.add(c); len(some.cells) == cap(some.cells) {
+					flush()
+				}
+			})
+			flush()
+			return err
+		})
 	})
 	return b, err
+}
+
+// loadPages is the number of pages of a table that one statement reads.
+const loadPages = 2048
+
+// inParallel calls read for ranges of pages of a table, on as many connections as there are cores.
+// Functions that are given to add run one at a time, in the caller's goroutine.
+func inParallel(ctx context.Context, s *Store, pages int64, read func(_ context.Context, args pgx.NamedArgs,
+	add func(func())) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	added := make(chan func())
+	add := func(do func()) {
+		select {
+		case added <- do:
+		case <-ctx.Done():
+		}
+	}
+	var next atomic.Int64
+	for range min(runtime.GOMAXPROCS(0), int(s.Pool.Config().MaxConns)) {
+		group.Go(func() error {
+			for {
+				from := next.Add(loadPages) - loadPages
+				if from >= pages {
+					return nil
+				}
+				args := s.indexArgs(-1)
+				args["from"] = pgtype.TID{BlockNumber: uint32(from), Valid: true}              //nolint:gosec // 32 bits
+				args["until"] = pgtype.TID{BlockNumber: uint32(from + loadPages), Valid: true} //nolint:gosec // as above
+				if err := read(ctx, args, add); err != nil {
+					return err
+				}
+			}
+		})
+	}
+	var err error
+	go func() { err = group.Wait(); close(added) }()
+	for do := range added {
+		do()
+	}
+	return err
 }
 
 func (s *Store) indexArgs(round int64) pgx.NamedArgs {
@@ -230,7 +375,11 @@ func (s *Store) indexArgs(round int64) pgx.NamedArgs {
 // applyNewer applies all rows to the index that are newer than its stamp.
 func (s *Store) applyNewer(ctx context.Context, last *loadedIndex) error {
 	args := s.indexArgs(last.at.round)
-	buckets, err := s.indexBuckets(ctx, args)
+	buckets, err := s.indexBuckets(ctx, sqlIndexBuckets, args)
+	if err != nil {
+		return err
+	}
+	seen, err := s.indexSeen(ctx, sqlIndexSeen, args)
 	if err != nil {
 		return err
 	}
@@ -242,25 +391,27 @@ func (s *Store) applyNewer(ctx context.Context, last *loadedIndex) error {
 	if err != nil {
 		return err
 	}
-	var cells []indexCell
-	keep := func(c indexCell) { cells = append(cells, c.copy()) }
-	if err := s.indexCells(ctx, sqlIndexNewer, args, keep); err != nil {
+	if last.without {
+		shrunk = column(buckets, func(b index.Bucket) crash.BucketID { return b.ID })
+	}
+	var cells cellBatch
+	if err := s.indexCells(ctx, sqlIndexNewer, args, cells.add); err != nil {
 		return err
 	}
 	if len(shrunk) > 0 {
 		args["ids"] = shrunk
-		if err := s.indexCells(ctx, sqlIndexCellsOf, args, keep); err != nil {
+		if err := s.indexCells(ctx, sqlIndexCellsOf, args, cells.add); err != nil {
 			return err
 		}
 	}
-	last.ix.Update(func(u *index.Updater) { applyRows(u, buckets, systems, shrunk, cells) })
+	last.ix.Update(func(u *index.Updater) { applyRows(u, buckets, seen, systems, shrunk, cells.cells) })
 	return nil
 }
 
-func applyRows(u *index.Updater, buckets []indexBucket, systems map[crash.BucketID]int64, shrunk []crash.BucketID,
-	cells []indexCell) {
+func applyRows(u *index.Updater, buckets []index.Bucket, seen map[crash.BucketID][]crash.SeenSpan,
+	systems map[crash.BucketID]int64, shrunk []crash.BucketID, cells []indexCell) {
 	for _, b := range buckets {
-		u.SetBucket(b.Bucket, b.seen...)
+		u.SetBucket(b, seen[b.ID]...)
 	}
 	for head, n := range systems {
 		u.SetSystems(head, n)
@@ -273,29 +424,12 @@ func applyRows(u *index.Updater, buckets []indexBucket, systems map[crash.Bucket
 	}
 }
 
-// indexBucket is a row of buckets, with where and when it was seen.
-type indexBucket struct {
-	index.Bucket
-	seen []crash.SeenSpan // by release
-}
-
-func (s *Store) indexBuckets(ctx context.Context, args pgx.NamedArgs) ([]indexBucket, error) {
-	buckets, err := List(ctx, s.Pool, sqlIndexBuckets, args, func(row pgx.CollectableRow) (b indexBucket, err error) {
+func (s *Store) indexBuckets(ctx context.Context, sql string, args pgx.NamedArgs) ([]index.Bucket, error) {
+	return List(ctx, s.Pool, sql, args, func(row pgx.CollectableRow) (b index.Bucket, err error) {
 		err = row.Scan(&b.ID, &b.Head, &b.Signature, &b.Rule, &b.Provisional, &b.Type, &b.Title, &b.Name,
 			&b.Executable, &b.Package, &b.Source, &b.Reports, &b.Systems)
 		return b, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	seen, err := s.indexSeen(ctx, args)
-	if err != nil {
-		return nil, err
-	}
-	for i, b := range buckets {
-		buckets[i].seen = seen[b.ID]
-	}
-	return buckets, nil
 }
 
 // indexSystems reads the number of machines of problems of several buckets, by head.
@@ -308,11 +442,12 @@ func (s *Store) indexSystems(ctx context.Context, args pgx.NamedArgs) (map[crash
 }
 
 // indexSeen reads the occurrences and versions of buckets, by release.
-func (s *Store) indexSeen(ctx context.Context, args pgx.NamedArgs) (map[crash.BucketID][]crash.SeenSpan, error) {
+func (s *Store) indexSeen(ctx context.Context, sql string, args pgx.NamedArgs) (map[crash.BucketID][]crash.SeenSpan,
+	error) {
 	seen := map[crash.BucketID][]crash.SeenSpan{}
 	var id crash.BucketID
 	var span crash.SeenSpan
-	err := Each(ctx, s.Pool, sqlIndexSeen, args, []any{&id, &span.First.Release, &span.First.At,
+	err := Each(ctx, s.Pool, sql, args, []any{&id, &span.First.Release, &span.First.At,
 		&span.First.Version, &span.Last.At, &span.Last.Version, &span.Versions.Lowest, &span.Versions.Highest}, func() {
 		span.Last.Release = span.First.Release
 		seen[id] = append(seen[id], span)
@@ -333,10 +468,30 @@ func (c indexCell) apply(u *index.Updater) {
 	u.SetCell(c.id, c.day, c.release, c.version, c.architecture, c.packageArchitecture, c.reports)
 }
 
-func (c indexCell) copy() indexCell {
-	c.release, c.version = bytes.Clone(c.release), bytes.Clone(c.version)
-	c.architecture, c.packageArchitecture = bytes.Clone(c.architecture), bytes.Clone(c.packageArchitecture)
-	return c
+// cellBatch holds copies of cells, whose texts share memory.
+type cellBatch struct {
+	cells []indexCell
+	texts []byte
+}
+
+const (
+	batchCells = 10_000
+	batchTexts = 64 << 10 // memory for texts that is allocated at a time
+)
+
+func (b *cellBatch) add(c indexCell) {
+	if b.cells == nil {
+		b.cells = make([]indexCell, 0, batchCells)
+	}
+	for _, text := range []*[]byte{&c.release, &c.version, &c.architecture, &c.packageArchitecture} {
+		if len(b.texts)+len(*text) > cap(b.texts) {
+			b.texts = make([]byte, 0, max(batchTexts, len(*text)))
+		}
+		at := len(b.texts)
+		b.texts = append(b.texts, *text...)
+		*text = b.texts[at:]
+	}
+	b.cells = append(b.cells, c)
 }
 
 // indexCells calls each for every row of bucket_days that a query returns.

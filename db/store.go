@@ -51,6 +51,7 @@ type Config struct {
 	Privacy  *privacy.Table     // which fields are secret; nil means the built-in table
 	Rights   crash.RightsConfig // that people have beside those that administrators give them
 	Roles    []string           // what this instance does, as other instances see it: "web", "ingest"
+	DataDir  string             // folder of the snapshot of the index; empty: there is none
 	// KeepBodies is about how many reports of a problem and month are stored in full; 0 means all.
 	KeepBodies int
 
@@ -72,6 +73,7 @@ type Store struct {
 
 	privacy      *privacy.Table
 	partitionsBy PartitionsBy
+	dataDir      string // of the snapshot of the index; empty: none
 
 	answerDelay time.Duration // see usualAnswerDelay
 
@@ -126,7 +128,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	s := &Store{
 		Handle: h, reading: newReadBudget(), indexCache: newIndexCache(),
 		counts: cache.New[stamp](maxCountBytes, 0), answerDelay: usualAnswerDelay,
-		privacy: c.Privacy, partitionsBy: cmp.Or(c.Partitions, PartitionsBySize),
+		privacy: c.Privacy, partitionsBy: cmp.Or(c.Partitions, PartitionsBySize), dataDir: c.DataDir,
 		bodies: &bodyLimit{limit: c.KeepBodies, buckets: map[bucketMonth]*usedBodies{}},
 	}
 	s.names.limit, s.spans.limit = maxCachedNames, maxCachedSpans

@@ -2166,6 +2166,18 @@ COMMENT ON COLUMN second_factors.created IS 'When the secret was made.';
 COMMENT ON COLUMN second_factors.confirmed IS 'When the person first entered a code; signing in needs one since. Null: not yet.';
 COMMENT ON COLUMN second_factors.last_step IS 'Number of the period of 30 seconds whose code was used last, so that no code is accepted twice.';
 
+CREATE TABLE server_starts (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    started timestamp with time zone NOT NULL,
+    database oid NOT NULL,
+    round bigint NOT NULL
+);
+COMMENT ON TABLE server_starts IS 'Starts of the database server, each written by the first round after it. What was read up to a round of one start is part of this database if that start is listed and no later one has a round up to it.';
+COMMENT ON COLUMN server_starts.id IS 'Random, so that copies of the database that went different ways differ.';
+COMMENT ON COLUMN server_starts.started IS 'When the server was started.';
+COMMENT ON COLUMN server_starts.database IS 'Oid of the database.';
+COMMENT ON COLUMN server_starts.round IS 'The first round after the start.';
+
 CREATE TABLE sessions (
     token text NOT NULL,
     data bytea NOT NULL,
@@ -2706,6 +2718,12 @@ ALTER TABLE ONLY saved_searches
 
 ALTER TABLE ONLY second_factors
     ADD CONSTRAINT second_factors_pkey PRIMARY KEY (user_id);
+
+ALTER TABLE ONLY server_starts
+    ADD CONSTRAINT server_starts_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY server_starts
+    ADD CONSTRAINT server_starts_started_database_key UNIQUE (started, database);
 
 ALTER TABLE ONLY sessions
     ADD CONSTRAINT sessions_pkey PRIMARY KEY (token);

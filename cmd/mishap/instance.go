@@ -50,6 +50,7 @@ const (
 	requestsTimeout = 30 * time.Second // for requests in progress
 	trackerTimeout  = 20 * time.Second // for calls to the tracker, whose outcome a later search settles
 	jobsTimeout     = 10 * time.Second
+	saveTimeout     = 20 * time.Second // for the snapshot of the problems
 )
 
 // instance holds everything that runs in one process: the servers behind the listeners, and
@@ -333,6 +334,7 @@ func (i *instance) run(ctx context.Context, ready func()) error {
 	i.background.wait()
 	i.stopSymbols(context.WithoutCancel(ctx))
 	i.stopServers()
+	i.saveProblems(context.WithoutCancel(ctx))
 	i.log.InfoContext(ctx, "stopped")
 	return err
 }
@@ -394,6 +396,15 @@ func (i *instance) loadProblems(ctx context.Context) {
 		return
 	}
 	i.log.InfoContext(ctx, "loaded the problems", "problems", b.Len(), "seconds", time.Since(began).Seconds())
+}
+
+// saveProblems writes the file with which the next start is quick.
+func (i *instance) saveProblems(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, saveTimeout)
+	defer cancel()
+	if err := i.store.SaveIndex(ctx, true); err != nil {
+		i.log.WarnContext(ctx, "the next start will take longer", "error", err)
+	}
 }
 
 // each calls do for every server of this instance.
@@ -565,6 +576,13 @@ func (i *instance) ownTasks() []task {
 			return nil
 		},
 	}}
+	if i.web != nil {
+		// This is not a job: each data_dir has its own copy of the file.
+		tasks = append(tasks, task{
+			"save-problems", "writes the file with which this instance starts quickly", 5 * time.Minute,
+			func(ctx context.Context) error { return i.store.SaveIndex(ctx, false) },
+		})
+	}
 	if i.filer != nil {
 		// This is not a job: it must find filings of a dead instance while River has no leader, for up to
 		// 15 s.

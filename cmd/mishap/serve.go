@@ -287,8 +287,8 @@ func tryStore(ctx context.Context, url string, i *instance) (*db.Store, error) {
 	}
 	return db.Open(ctx, db.Config{URL: url, MaxConns: maxConns, Log: i.log, Privacy: i.config.Privacy(),
 		Rights: i.config.Rights(), Partitions: db.PartitionsBy(i.config.ReportsPartitions), Roles: i.roles(),
-		KeepBodies: i.config.KeepBodies,
-		Tracer:     i.traces.Tracer(), Statements: i.traces.Statements()})
+		KeepBodies: i.config.KeepBodies, DataDir: i.config.DataDir,
+		Tracer: i.traces.Tracer(), Statements: i.traces.Statements()})
 }
 
 // roles returns what this instance does, as other instances see it.
