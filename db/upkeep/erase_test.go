@@ -386,7 +386,8 @@ var classes = map[string]string{
 	"people": `audit_events note_texts marks decisions candidates saved_searches`,
 	// builds are files of packages; bug_sections, bug_comments and filings are what the tracker got, without
 	// data of machines; the cursors in regroup_runs, privacy_runs and decisions are ids of reports, and lead nowhere.
-	"none": `account_grants api_tokens applied_migrations archive_changes archive_facts archive_moves assignments bucket_bugs bug_comments bug_sections
+	"none": `account_grants api_tokens applied_migrations archive_changes archive_facts archive_moves
+		assignments bucket_bugs bug_comments bug_sections
 		bug_places bug_routes bug_states bug_templates bug_watch bugs builds changes counting delivery_attempts
 		dropped_months endpoints erased_reports erasure_key filing_attempts filing_queues filing_writer filings
 		follow_visits followed group_grants identities

@@ -81,7 +81,8 @@ func TestJudge(t *testing.T) {
 		{"an archive answers", upkeep.Facts{Archives: []db.ArchiveState{{Name: "old", Parts: march}}}, "archives",
 			crash.HealthOK, "old stores reports that arrived from 2026-03-01 to 2026-03-31."},
 		{"an archive is down", upkeep.Facts{Archives: []db.ArchiveState{{Name: "old"}, {Name: "b", Problem: "Refused."}}},
-			"archives", crash.HealthWarning, "An archive cannot be reached: b. old stores no reports. b stores no reports. Refused."},
+			"archives", crash.HealthWarning, "An archive cannot be reached: b. old stores no reports. b stores no reports. " +
+				"Refused."},
 		{"no standby", upkeep.Facts{}, "replication", crash.HealthOK, "no standby"},
 		{"a good standby", upkeep.Facts{Standbys: []upkeep.Standby{{Name: "b", Known: true, Bytes: 64<<20 - 1}}},
 			"replication", crash.HealthOK, "b is 0s and 64.0 MiB behind."},
