@@ -14,7 +14,7 @@ func (s *Store) ReadSnapshot(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // it is only read
 	head, err := readHead(f)
 	if err != nil {
 		return false, err

@@ -619,7 +619,7 @@ func decodeRow(r *blockReader, label func() string, since index.Day, b block) (r
 			return row
 		}
 		if c := (index.Cell{Day: index.Day(day), Version: uint32(version), Origin: uint16(origin), //nolint:gosec // checked
-			Reports: uint32(reports)}); c.Day >= since { //nolint:gosec // checked
+			Reports: uint32(reports)}); c.Day >= since {
 			row.Cells = append(row.Cells, c)
 		}
 	}

@@ -281,6 +281,7 @@ func (s stepSite) values(t *testing.T, a *handlertest.Answer, action string) str
 // recordedElsewhere are actions that change something, with the tests that cause them. A record without
 // values before and after is an error, so those tests fail if it has none.
 var recordedElsewhere = map[string]string{
+	"archive.add": "TestMove", "archive.move": "TestMove", "archive.remove": "TestMoveRefused",
 	"bug.fall-back": "TestFallBack", "bug.give-up": "TestManageFilings", "bug.retry": "TestManageFilings",
 	"bug.reconciled": "TestReconcile", "core.ask": "TestAskForCore",
 	"core.withdraw": "TestAskForCore", "delivery.again": "TestWebhookPages", "endpoint.add": "TestWebhookPages",

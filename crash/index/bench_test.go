@@ -103,7 +103,7 @@ func addSample(u *index.Updater, r *rand.Rand, k, cells int, reports int64) {
 	set := make([]func(), cells)
 	for i := range set {
 		age := benchDays - 1 - begin - r.IntN(life)
-		day := benchToday - index.Day(age) //nolint:gosec // at most 400
+		day := benchToday - index.Day(age)
 		release, arch := crash.Release("Ubuntu 24.04"), "amd64"
 		switch part := r.Float64(); {
 		case part > 0.97:

@@ -99,7 +99,7 @@ func (d *data) known(id crash.BucketID) (at int32, ok bool) {
 // eachProblem yields the numbers of problems, unless the index omits them.
 func (ix *Index) eachProblem(yield func(int32) bool) {
 	for i, s := range ix.scan {
-		if at := int32(i); s.head == at && !ix.hides(at) && !yield(at) { //nolint:gosec // a number of a bucket
+		if at := int32(i); s.head == at && !ix.hides(at) && !yield(at) {
 			return
 		}
 	}
@@ -187,7 +187,6 @@ func (p *Problem) Named() crash.Bucket {
 // millions, so what most do not have is in more, and what many share is numbered.
 type bucket struct {
 	id               crash.BucketID
-	head             int32  // number of the bucket; unknown: only others refer to it
 	text             string // signature, title and name, separated by NUL
 	reports, systems int64
 	facts            facts
@@ -391,7 +390,7 @@ func (ix *Index) visible() visibleNames {
 			if scan.head == unknown || ix.hides(scan.head) {
 				continue
 			}
-			l := ix.bucket(int32(i)) //nolint:gosec // a number of a bucket
+			l := ix.bucket(int32(i))
 			if name := ix.programs.values[l.program].Type; name != "" {
 				v.types[name] = true
 			}
@@ -628,7 +627,7 @@ func (d *data) number(id crash.BucketID) int32 {
 	if *slot = at + 1; len(d.scan)*4 > len(d.table)*3 {
 		d.table = make([]int32, 2*len(d.table))
 		for i := range d.scan {
-			n := int32(i) //nolint:gosec // a number of a bucket
+			n := int32(i)
 			*d.slot(d.bucket(n).id) = n + 1
 		}
 	}
@@ -845,7 +844,7 @@ func (u *Updater) setDays() {
 func (d *dayCounts) add(at int32, n uint32, origin uint16) {
 	if last := len(d.at) - 1; last >= 0 && d.at[last] == at && d.origins[last] == origin {
 		more := min(n, math.MaxUint16-uint32(d.n[last]))
-		d.n[last] += uint16(more) //nolint:gosec // at most MaxUint16
+		d.n[last] += uint16(more)
 		n -= more
 	}
 	for n > 0 {

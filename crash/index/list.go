@@ -189,7 +189,7 @@ func (ix *Index) newList(f Filter, match func(*Problem) bool, top bool) *list {
 			continue
 		}
 		scan := &ix.scan[i]
-		at := int32(i) //nolint:gosec // a number of a bucket
+		at := int32(i)
 		if scan.head != at || f.Muted == MutedOnly && !scan.muted {
 			continue
 		}
@@ -263,7 +263,7 @@ func (ix *Index) count(w *window, n *counting) {
 		}
 	} else if w.version >= 0 {
 		for i := range ix.scan {
-			n.count[i], n.past[i] = w.count(ix.bucket(int32(i)).cells) //nolint:gosec // a number of a bucket
+			n.count[i], n.past[i] = w.count(ix.bucket(int32(i)).cells)
 		}
 	}
 	for head, j := range ix.joined {
@@ -525,7 +525,7 @@ func (ix *Index) sort(n *counting, key func(at int32) uint64, ascending bool) {
 		from = to
 	}
 	for i := range rows {
-		rows[i].rank = int32(i + 1) //nolint:gosec // number of a problem
+		rows[i].rank = int32(i + 1)
 		if key != nil {
 			rows[i].key = key(rows[i].at)
 			if ascending {
@@ -983,7 +983,7 @@ func (ix *Index) Rising(today Day) map[crash.BucketID]stats.Rise {
 			if n.count[i]+n.past[i] == 0 {
 				continue
 			}
-			if at := int32(i); whole.seenBefore(at, begin) { //nolint:gosec // a number of a bucket
+			if at := int32(i); whole.seenBefore(at, begin) {
 				rising, all = append(rising, at), append(all, stats.Rise{Week: n.count[i], Before: n.past[i]})
 			}
 		}

@@ -287,7 +287,7 @@ func (ix *Index) SetTriage(all map[crash.BucketID]*Triage) {
 	defer ix.mu.Unlock()
 	changed := false
 	for i, scan := range ix.scan {
-		at := int32(i) //nolint:gosec // a number of a bucket
+		at := int32(i)
 		if scan.head != at {
 			continue
 		}

@@ -125,6 +125,20 @@ func TestMove(t *testing.T) {
 	if after := fmt.Sprint(read(t, s, ids)); after != before {
 		t.Error("the reports differ after moving a month back")
 	}
+	records := dbtest.Lines(t, url, `
+		select action || ' ' || subject || ' ' || coalesce(before::text, '') || ' ' || coalesce(after::text, ''), ''
+		from audit_events`)
+	for _, want := range []string{
+		`archive.move reports_2026_08 {"archive": ""} {"archive": "old", "reports": 10}`,
+		`archive.move reports_2026_09 {"archive": "old"} {"archive": "", "reports": 10}`,
+	} {
+		if _, ok := records[want]; !ok {
+			t.Errorf("got records %v, want %s", records, want)
+		}
+	}
+	if !strings.Contains(fmt.Sprint(records), `archive.add old  {"address": "`) {
+		t.Errorf("got records %v, want one of the archive", records)
+	}
 	if left := dbtest.Lines(t, remote, monthTables); len(left) != 1 {
 		t.Errorf("the archive has the tables %v, want one month", left)
 	}
@@ -255,6 +269,10 @@ func TestMoveRefused(t *testing.T) {
 	dbtest.Must(s.Back(t.Context(), "2026-09", quiet))(t)
 	if err := s.Remove(t.Context(), "old"); err != nil {
 		t.Errorf("remove an empty archive: %v", err)
+	}
+	removed := "select before::text, '' from audit_events where action = 'archive.remove'"
+	if got := dbtest.Lines(t, url, removed); len(got) != 1 {
+		t.Errorf("got records %v, want one", got)
 	}
 	if err := s.Add(t.Context(), "again", remote); err != nil {
 		t.Errorf("add an archive again: %v", err)

@@ -68,7 +68,7 @@ func Pooler(t testing.TB, address, mode, more string) string {
 		log.WriteString(said.Text() + "\n")
 	}
 	go func() { // so that it can log more
-		for said.Scan() { //nolint:revive // its text is of no use
+		for said.Scan() {
 		}
 	}()
 	u := Must(url.Parse(address))(t)

@@ -41,7 +41,7 @@ func TestReportsNotInFull(t *testing.T) {
 	}
 	admin.Get("/oops/"+last).WantText(".missing", "keep_bodies_per_problem")
 
-	a = c.Get(of.Path()).Want(http.StatusOK).WantText(".reports", "2 of 6 reports since").
+	c.Get(of.Path()).Want(http.StatusOK).WantText(".reports", "2 of 6 reports since").
 		WantText(".stack", "tide_parse_row")
 	c.Get(of.Path()+"?report="+last).Want(http.StatusOK).WantText(".stack .missing", crash.NotStored)
 	c.Get(of.Path()+"?facet=VersionSignature").Want(http.StatusOK).

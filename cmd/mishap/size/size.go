@@ -130,7 +130,7 @@ func origin(isMeasured bool) string {
 // need is what a plan needs.
 type need struct {
 	stored, problems, kept       float64
-	perSecond, cores             float64
+	perSecond                    float64
 	counting                     float64 // share of the time that counting takes at peaks
 	instances, machines          int
 	instanceCores, databaseCores int
