@@ -149,6 +149,7 @@ func Default() Config {
 		IngestMaxBytes:       16 << 20,
 		IngestRatePerSystem:  6000,
 		IngestMaxAgeDays:     366,
+		ReportsPartitions:    "size",
 		PrivacyUnlisted:      privacy.Unlisted.String(),
 		Cores:                "wanted",
 		CoresTotalMaxBytes:   20 << 30,

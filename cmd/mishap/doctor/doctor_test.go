@@ -147,8 +147,8 @@ func TestHealthy(t *testing.T) {
 	for _, f := range all {
 		checks[f.Check] = true
 	}
-	wanted := []string{"backup", "base_url", "clock", "database", "disk", "mail", "permissions", "pg_dump", "proxies",
-		"schema", "service", "symbols", "traces", "tracker", "verification"}
+	wanted := []string{"archives", "backup", "base_url", "clock", "database", "disk", "mail", "permissions", "pg_dump",
+		"proxies", "schema", "service", "symbols", "traces", "tracker", "verification"}
 	if got := slices.Sorted(maps.Keys(checks)); !slices.Equal(got, wanted) {
 		t.Errorf("got checks %v, want %v", got, wanted)
 	}
