@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,7 +25,7 @@ type snapshots struct {
 	*testing.T
 	url, folder string
 	now         time.Time
-	log         bytes.Buffer
+	log         lockedText
 }
 
 // open returns a store that has not loaded the index yet.
@@ -234,6 +235,30 @@ func TestDamagedSnapshot(t *testing.T) {
 	if n := strings.Count(s.log.String(), "cannot use the snapshot"); n != 1 {
 		t.Errorf("got %d lines in the log, want 1: %s", n, s.log.String())
 	}
+}
+
+// lockedText is a text that several goroutines may write.
+type lockedText struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lockedText) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *lockedText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func (l *lockedText) Reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text.Reset()
 }
 
 // Two processes with one folder replace each other's file, which is complete at any time.

@@ -113,7 +113,7 @@ func TestMove(t *testing.T) {
 		all[0].Bytes == 0 || all[0].Version == "" {
 		t.Errorf("got list %+v", all)
 	}
-	until := dbtest.Must(s.Archived(t.Context()))(t).Until()
+	until := dbtest.Must(db.ReadArchived(t.Context(), s.Pool))(t).Until()
 	if want := time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC); !until.Equal(want) {
 		t.Errorf("archived until %v, want %v", until, want)
 	}
