@@ -199,8 +199,8 @@ func (r ReportRow) TypedFields() Fields {
 	return f
 }
 
-// NotStoredField is a field that says, in files and the API, that the full text of a report is not stored.
-// NotStored is its value.
+// NotStoredField is the name, and NotStored the value, of a field that says in files and in the API that the
+// full text of a report is not stored.
 const (
 	NotStoredField = "MishapNotStored"
 	NotStored      = "The full text of this report was not stored, because its problem had enough reports in full."

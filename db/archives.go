@@ -31,12 +31,6 @@ const archiveTime = 1500 * time.Millisecond
 const archiveRest = 10 * time.Second
 
 const (
-	// sqlArchivedParts selects the attached partitions that are in archives.
-	sqlArchivedParts = `
-		select c.relname, substr(s.srvname, length('` + archiveServer + `') + 1)
-		from pg_inherits as i join pg_class as c on c.oid = i.inhrelid
-			join pg_foreign_table as f on f.ftrelid = c.oid join pg_foreign_server as s on s.oid = f.ftserver
-		where i.inhparent = 'reports'::regclass order by c.relname`
 	sqlDroppedForeign = `
 		insert into archive_moves (part, archive, back, state, started) values (@part, @archive, false, 'dropped', @now)`
 )
@@ -94,15 +88,14 @@ func (h *Handle) Archived(ctx context.Context) (ArchivedList, error) {
 }
 
 // ReadArchived returns the partitions that are in archives.
-func ReadArchived(ctx context.Context, q Querier) (ArchivedList, error) {
-	all, err := List(ctx, q, sqlArchivedParts, nil, func(row pgx.CollectableRow) (p ArchivedPart, err error) {
-		err = row.Scan(&p.Table, &p.Archive)
-		if part, ok := partitionNamed(p.Table); ok {
-			p.From, p.Until = part.from, part.until
+func ReadArchived(ctx context.Context, q Querier) (archived ArchivedList, err error) {
+	parts, err := ReportsParts(ctx, q)
+	for _, p := range parts {
+		if p.Archive != "" {
+			archived = append(archived, p.ArchivedPart)
 		}
-		return p, err
-	})
-	return all, Wrap(err, "archived reports")
+	}
+	return archived, err
 }
 
 // ErrArchiveAway is the error of an archive that cannot be reached, or does not answer in time.

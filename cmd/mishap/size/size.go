@@ -268,7 +268,7 @@ func count(n float64) string {
 	return crash.Count(int64(math.Round(round(n))))
 }
 
-// round rounds to two digits.
+// round rounds a positive number to two significant digits.
 func round(n float64) float64 {
 	digit := math.Pow(10, math.Floor(math.Log10(n))-1)
 	return math.Round(n/digit) * digit
