@@ -36,7 +36,7 @@ func (p *program) archiveAddCommand() *cobra.Command {
 newer; a database that was an archive of this installation may have its tables. mishap stores the
 password of ADDRESS in the database, where only its own role and superusers can read it. Without one
 in ADDRESS, it takes that of PGPASSWORD or of the file ~/.pgpass.`,
-		Example: `  mishap archive add old postgres://mishap:PASSWORD@archive.example.org/mishap_archive`,
+		Example: `  mishap archive add old postgres://mishap:PASSWORD@archive.example.org/archive`,
 		Args:    cobra.ExactArgs(2),
 		RunE: p.stored(func(ctx context.Context, s session) (string, error) {
 			if err := archive.New(s.store).Add(ctx, s.args[0], s.args[1]); err != nil {

@@ -308,7 +308,7 @@ func fdwOptions() map[string]string {
 }
 
 var errBadAddress = crash.Errorf(crash.Invalid, "bad_archive_address", "The address of an archive looks like "+
-	"postgres://mishap:PASSWORD@archive.example.org/mishap_archive")
+	"postgres://mishap:PASSWORD@archive.example.org/archive")
 
 // optionsOf returns the options of a foreign server, and those of its user mapping, for an address.
 func optionsOf(address string) (options, credentials map[string]string, err error) {
