@@ -37,11 +37,12 @@ const (
 
 // archives is what a process knows about archives.
 type archives struct {
-	mu    sync.Mutex
-	read  time.Time    // when parts were read
-	parts ArchivedList // at that time
-	rest  time.Time    // until when pages do without archives
-	away  error        // why
+	mu      sync.Mutex
+	read    time.Time    // when parts were read
+	parts   ArchivedList // at that time
+	reading bool         // a caller reads them again
+	rest    time.Time    // until when pages do without archives
+	away    error        // why
 }
 
 // ArchivedPart is a partition in an archive.
@@ -72,19 +73,25 @@ func (l ArchivedList) Until() (until time.Time) {
 	return until
 }
 
-// Archived returns the partitions in archives. What other processes have moved may be missing for ten seconds.
+// Archived returns the partitions in archives. What other processes have moved may be missing for ten seconds, and for
+// as long as one caller reads them again.
 func (h *Handle) Archived(ctx context.Context) (ArchivedList, error) {
 	a := &h.archives
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	if time.Since(a.read) < archiveRest {
-		return a.parts, nil
+	parts, first, recent := a.parts, a.read.IsZero(), time.Since(a.read) < archiveRest || a.reading
+	a.reading = a.reading || !recent
+	a.mu.Unlock()
+	if recent && !first {
+		return parts, nil
 	}
 	parts, err := ReadArchived(ctx, h.Pool)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.reading = false
 	if err == nil {
 		a.read, a.parts = time.Now(), parts
 	}
-	return a.parts, err
+	return parts, err
 }
 
 // ReadArchived returns the partitions that are in archives.
@@ -505,27 +512,29 @@ type ArchiveState struct {
 	Problem string // why it does not answer; empty: it does
 }
 
+// Archives returns what each archive stores, in the order in which they were added. It does not ask them.
+func Archives(ctx context.Context, q Querier) ([]ArchiveState, error) {
+	names, err := ArchiveNames(ctx, q)
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	parts, err := ReadArchived(ctx, q)
+	states := make([]ArchiveState, len(names))
+	for i, name := range names {
+		states[i] = ArchiveState{Name: name, Parts: slices.DeleteFunc(slices.Clone(parts),
+			func(p ArchivedPart) bool { return p.Archive != name })}
+	}
+	return states, err
+}
+
 // archiveAnswerTime limits how long ArchiveStates waits for an archive.
 const archiveAnswerTime = time.Second
 
 // ArchiveStates asks all archives at the same time whether they answer.
 func ArchiveStates(ctx context.Context, h *Handle) ([]ArchiveState, error) {
-	names, err := ArchiveNames(ctx, h.Pool)
-	if err != nil || len(names) == 0 {
+	states, err := Archives(ctx, h.Pool)
+	if err != nil || len(states) == 0 {
 		return nil, err
-	}
-	parts, err := ReadArchived(ctx, h.Pool)
-	if err != nil {
-		return nil, err
-	}
-	states := make([]ArchiveState, len(names))
-	for i, name := range names {
-		states[i].Name = name
-		for _, p := range parts {
-			if p.Archive == name {
-				states[i].Parts = append(states[i].Parts, p)
-			}
-		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, archiveAnswerTime)
 	defer cancel()

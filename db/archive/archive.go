@@ -97,11 +97,7 @@ func errUnknown(name string, known []string) error {
 
 // List returns all archives, in the order in which they were added. It asks each for its size and version.
 func (s *Store) List(ctx context.Context) ([]Archive, error) {
-	names, err := db.ArchiveNames(ctx, s.Pool)
-	if err != nil {
-		return nil, err
-	}
-	parts, err := db.ReadArchived(ctx, s.Pool)
+	stored, err := db.Archives(ctx, s.Pool)
 	if err != nil {
 		return nil, err
 	}
@@ -110,15 +106,10 @@ func (s *Store) List(ctx context.Context) ([]Archive, error) {
 		return nil, err
 	}
 	var all []Archive
-	for _, name := range names {
-		a := Archive{Name: name}
-		for _, p := range parts {
-			if p.Archive == name {
-				a.Parts = append(a.Parts, p)
-			}
-		}
+	for _, state := range stored {
+		a := Archive{Name: state.Name, Parts: state.Parts}
 		for _, m := range moves {
-			if m.Archive == name {
+			if m.Archive == a.Name {
 				a.Moves = append(a.Moves, m)
 			}
 		}
