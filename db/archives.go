@@ -252,6 +252,42 @@ func (h *Handle) ReachArchives(ctx context.Context) error {
 	return err
 }
 
+// MarkWaiting sets the flags of work that waits, if an archive does not answer in time: flag returns that of unfinished
+// work, and nil for other work.
+func MarkWaiting[T any](ctx context.Context, h *Handle, all []T, flag func(*T) *bool) {
+	var flags []*bool
+	for i := range all {
+		if f := flag(&all[i]); f != nil {
+			flags = append(flags, f)
+		}
+	}
+	if len(flags) > 0 && IsArchiveAway(h.ReachArchives(ctx)) {
+		for _, f := range flags {
+			*f = true
+		}
+	}
+}
+
+// UnlessAway returns nil for ErrArchiveAway, which is no failure of periodic work: the next call continues it.
+func UnlessAway(err error) error {
+	if IsArchiveAway(err) {
+		return nil
+	}
+	return err
+}
+
+// NoteAway notes in the context that reports may be missing if an archive does not answer in time. Reads in several
+// parts begin with it, so that the first part can say it.
+func (h *Handle) NoteAway(ctx context.Context) error {
+	err := h.ReachArchives(ctx)
+	if IsArchiveAway(err) {
+		var parts ArchivedList
+		parts, err = h.Archived(ctx)
+		NoteMissing(ctx, parts)
+	}
+	return err
+}
+
 type missingKey struct{}
 
 // missing collects what the reads of a request could not find, because an archive was down.

@@ -146,10 +146,6 @@ func marshal(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// headerMissing is the header of an answer that may lack the reports that arrived before a day, because an archive
-// server cannot be reached.
-const headerMissing = "Mishap-Missing-Before"
-
 // write sends a value in the format that the request prefers, with an entity tag.
 func (a *API) write(w http.ResponseWriter, r *http.Request, status int, v any) error {
 	return a.writeAs(w, r, formatOf(r), status, v)
@@ -165,9 +161,7 @@ func (a *API) writeAs(w http.ResponseWriter, r *http.Request, f format, status i
 	h.Set("Content-Type", mediaTypes[f])
 	h.Set("Cache-Control", "no-cache")
 	h.Add("Vary", "Accept")
-	if missing := db.MissingIn(r.Context()); len(missing) > 0 {
-		h.Set(headerMissing, missing.Until().Format(time.DateOnly))
-	}
+	web.SetMissing(w, db.MissingIn(r.Context()))
 	if status == http.StatusOK {
 		sum := sha256.Sum256(body)
 		tag := `W/"` + hex.EncodeToString(sum[:12]) + `"`

@@ -36,6 +36,16 @@ type Table struct {
 	Path    string // path of the page, with its query
 	Columns []string
 	Rows    iter.Seq2[Row, error]
+
+	missing func() db.ArchivedList // nil: nothing is missing
+}
+
+// lacks returns which reports the rows lack so far, because an archive has failed.
+func (t Table) lacks() db.ArchivedList {
+	if t.missing == nil {
+		return nil
+	}
+	return t.missing()
 }
 
 // Row is one row of a table: a value for each column (string, int, int64 or time.Time), and the
@@ -103,6 +113,7 @@ func (s *Exporter) Export(w http.ResponseWriter, r *http.Request, format, privat
 		return err
 	}
 	describe(w, format, t)
+	t.missing = func() db.ArchivedList { return db.MissingIn(ctx) }
 	if r.Method == http.MethodHead {
 		w.WriteHeader(http.StatusOK)
 		return nil
@@ -265,10 +276,18 @@ const MaxFeed = 100
 
 // stream sends a table while it is read. An error before the first byte is returned, so that the
 // client receives an error page. A later error aborts the connection, so that the client does
-// not take a partial file for a complete one.
+// not take a partial file for a complete one; so does an archive that fails later. If one has failed before
+// the first byte, the file says what it lacks.
 func (s *Exporter) stream(w http.ResponseWriter, r *http.Request, format string, t Table, changed time.Time) error {
-	started := false
+	started, said := false, false
 	err := s.writeTable(writerFunc(func(p []byte) (int, error) {
+		switch missing := t.lacks(); {
+		case len(missing) > 0 && !started:
+			said = true
+			sayMissing(w, missing)
+		case len(missing) > 0 && !said:
+			return 0, db.ErrArchiveAway
+		}
 		started = true
 		return w.Write(p)
 	}), r, format, t, changed)
@@ -279,6 +298,18 @@ func (s *Exporter) stream(w http.ResponseWriter, r *http.Request, format string,
 		panic(http.ErrAbortHandler)
 	}
 	return err
+}
+
+// sayMissing sets the headers of a file that lacks reports. No later request may get it as unchanged.
+func sayMissing(w http.ResponseWriter, missing db.ArchivedList) {
+	web.SetMissing(w, missing)
+	h := w.Header()
+	h.Del("ETag")
+	h.Del("Last-Modified")
+	h.Set("Cache-Control", "no-store")
+	if name, ok := strings.CutSuffix(h.Get("Content-Disposition"), `.csv"`); ok {
+		h.Set("Content-Disposition", name+"-from-"+missing.Until().Format(time.DateOnly)+`.csv"`)
+	}
 }
 
 func (s *Exporter) writeTable(w io.Writer, r *http.Request, format string, t Table, changed time.Time) error {
@@ -403,7 +434,11 @@ func writeJSONTable(out *bufio.Writer, t Table, base string) error {
 			return err
 		}
 	}
-	_, err = out.WriteString("\n]}\n")
+	end := "\n]"
+	if missing := t.lacks(); len(missing) > 0 {
+		end += `,"missing_before":"` + missing.Until().Format(time.DateOnly) + `"`
+	}
+	_, err = out.WriteString(end + "}\n")
 	return err
 }
 
@@ -413,6 +448,7 @@ type (
 		XMLName xml.Name `xml:"http://www.w3.org/2005/Atom feed"`
 		ID      string   `xml:"id"`
 		Title   string   `xml:"title"`
+		Lacks   string   `xml:"subtitle,omitempty"`
 		Updated string   `xml:"updated"`
 		Author  string   `xml:"author>name"`
 		Links   []atomLink
@@ -462,6 +498,7 @@ func writeAtom(out io.Writer, t Table, base, self string, changed time.Time) err
 			break
 		}
 	}
+	feed.Lacks = t.lacks().Text()
 	_, err1 := io.WriteString(out, xml.Header)
 	e := xml.NewEncoder(out)
 	e.Indent("", "  ")

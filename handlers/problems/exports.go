@@ -194,7 +194,7 @@ func (s *Pages) ExportReports(w http.ResponseWriter, r *http.Request, format str
 		read := func(after crash.OopsID) ([]crash.ReportRow, error) {
 			return s.Problems.BucketReports(ctx, b.ID, after, export.ExportPage)
 		}
-		return s.reportTable(r, "Reports of "+view.DocumentTitle(b), b.ID.Path(), read), nil
+		return s.reportTable(ctx, r, "Reports of "+view.DocumentTitle(b), b.ID.Path(), read), nil
 	})
 }
 
@@ -210,7 +210,7 @@ func (s *Pages) exportSystemReports(w http.ResponseWriter, r *http.Request, syst
 		read := func(after crash.OopsID) ([]crash.ReportRow, error) {
 			return s.Problems.SystemReports(ctx, system, after, export.ExportPage)
 		}
-		table := s.reportTable(r, "Reports of a machine", view.SystemPath(system), read)
+		table := s.reportTable(ctx, r, "Reports of a machine", view.SystemPath(system), read)
 		all := table.Rows
 		table.Rows = func(yield func(export.Row, error) bool) {
 			for row, err := range all {
@@ -223,16 +223,19 @@ func (s *Pages) exportSystemReports(w http.ResponseWriter, r *http.Request, syst
 	})
 }
 
-func (s *Pages) reportTable(r *http.Request, title, path string,
+func (s *Pages) reportTable(ctx context.Context, r *http.Request, title, path string,
 	read func(after crash.OopsID) ([]crash.ReportRow, error),
 ) export.Table {
 	return export.Table{
 		Title: title, Path: path, Columns: reportColumns,
 		Rows: export.Pages(func(after *crash.ReportRow) ([]crash.ReportRow, error) {
-			if after == nil {
-				return read(crash.OopsID{})
+			if after != nil {
+				return read(after.ID)
 			}
-			return read(after.ID)
+			if err := s.Store.NoteAway(ctx); err != nil {
+				return nil, err
+			}
+			return read(crash.OopsID{})
 		}, func(row crash.ReportRow) export.Row { return s.reportRow(r, row) }),
 	}
 }

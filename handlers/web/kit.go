@@ -338,6 +338,17 @@ func (s *Kit) BareShell(r *http.Request, title string) layout.Shell {
 	}
 }
 
+// headerMissing is the header of an answer that may lack the reports that arrived before a day, because an archive
+// server cannot be reached.
+const headerMissing = "Mishap-Missing-Before"
+
+// SetMissing sets a header that says which reports an answer may lack, if there are any.
+func SetMissing(w http.ResponseWriter, missing db.ArchivedList) {
+	if len(missing) > 0 {
+		w.Header().Set(headerMissing, missing.Until().Format(time.DateOnly))
+	}
+}
+
 // ReturnPath returns the path to open after signing in: the requested page, or the page of the
 // submitted form.
 func ReturnPath(r *http.Request) string {
