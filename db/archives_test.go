@@ -296,6 +296,13 @@ func (a *archived) exercise(t *testing.T) map[string]any {
 		t.Errorf("undo a split: %v", err)
 	}
 	lists("undone")
+	r := dbtest.Must(a.store.Report(ctx, a.recent[1]))(t)
+	found["head"] = dbtest.Must(d.Merge(ctx, a.bucket, []crash.BucketID{*r.Bucket}, "admin", ""))(t)
+	lists("merged")
+	if _, err := d.Undo(ctx, dbtest.Must(d.Decisions(ctx, a.bucket, 1))(t)[0].ID, "admin"); err != nil {
+		t.Errorf("undo a merge: %v", err)
+	}
+	lists("separated")
 	rules := crash.GroupingRules{Version: grouping.RulesVersion + 1, Group: func(f crash.Fields) crash.Grouping {
 		g := grouping.SignatureOf(f)
 		g.Signature += f["Package"]
@@ -314,5 +321,12 @@ func (a *archived) exercise(t *testing.T) map[string]any {
 	e = dbtest.Must(erasing.Work(ctx, e.ID, nil, nil))(t)
 	found["erased"] = e.Counts
 	lists("erased")
+	later := upkeep.NewRetention(dbtest.OpenAt(t, a.url, today.AddDate(2, 0, 0)), nil)
+	found["counts expired"] = dbtest.Must(later.ExpireCounts(ctx, 1))(t)
+	lists("counts expired")
+	found["dropped"] = dbtest.Must(a.store.DropReports(ctx, today.AddDate(0, -1, 0)))(t)
+	lists("dropped")
+	found["counts expired again"] = dbtest.Must(later.ExpireCounts(ctx, 1))(t)
+	lists("counts expired again")
 	return found
 }
