@@ -438,6 +438,7 @@ type RegroupRun struct {
 	LookedAt int64
 	Moved    int64 // or, in a dry run, would be
 	Waiting  bool  // it is paused while reports arrive faster than they are counted
+	Away     bool  // it is paused while an archive cannot be reached
 }
 
 // RegroupMove is the number of reports that a run moves from one bucket to another.
@@ -497,6 +498,7 @@ type Decision struct {
 	LookedAt      int64     // of a split: older reports examined so far
 	Moved         int64     // of these, reports moved, or moved back by undoing
 	Finished      bool      // all older reports have been examined
+	Waits         bool      // for an archive that cannot be reached
 }
 
 // Stands reports whether the decision has not been undone.

@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -241,6 +242,72 @@ func TestArchiveDown(t *testing.T) {
 	checked := dbtest.Must(upkeep.Check(ctx, again, crash.CheckScope{}, func() {}))(t)
 	if checked.Found != 0 || checked.Reports != 17 {
 		t.Errorf("check: got %+v, want 17 reports without differences", checked)
+	}
+}
+
+// TestWorkWaits starts work that needs all reports, while an archive cannot be reached. It waits, says so, and
+// continues by itself.
+func TestWorkWaits(t *testing.T) {
+	t.Parallel()
+	a := newArchived(t, reportsOfMonths(t), true)
+	ctx := t.Context()
+	d, retention := db.NewDecisions(a.store), upkeep.NewRetention(a.store, nil)
+	rules := crash.GroupingRules{Version: grouping.RulesVersion + 1, Group: func(f crash.Fields) crash.Grouping {
+		g := grouping.SignatureOf(f)
+		g.Signature += f["Package"]
+		return g
+	}}
+	run := dbtest.Must(d.StartRegroup(ctx, rules.Version, false, "admin"))(t)
+	private := dbtest.Must(retention.Start(ctx, privacy.RunCheck, today.AddDate(0, 0, 1), "admin"))(t)
+	dbtest.Refuse(t, a.archive, true)
+	split := dbtest.Must(d.Split(ctx, a.bucket, crash.Condition{Reports: a.recent[:1]}, "admin", ""))(t)
+	for name, err := range map[string]error{"decisions": d.FinishDecisions(ctx, rules),
+		"fields": retention.Continue(ctx), "expiry": retention.StartExpiring(ctx, 1)} {
+		if err != nil {
+			t.Errorf("%s: got %v, want that it waits", name, err)
+		}
+	}
+	if got := dbtest.Must(d.Decisions(ctx, a.bucket, 1))(t); got[0].Finished || !got[0].Waits {
+		t.Errorf("split: got %+v, want that it waits", got)
+	}
+	for _, got := range append(dbtest.Must(d.Regroups(ctx, 1))(t), dbtest.Must(d.Regroup(ctx, run.ID))(t)) {
+		if got.State != crash.RegroupRunning || !got.Away {
+			t.Errorf("regrouping: got %+v, want that it waits", got)
+		}
+	}
+	if got := dbtest.Must(retention.Run(ctx, private.ID))(t); !got.Waits || !strings.HasSuffix(got.Summary(),
+		"waits for an archive that cannot be reached.") {
+		t.Errorf("fields: got %+v, want that it waits", got)
+	}
+	_, regroupErr := d.WorkRegroup(ctx, run.ID, rules, nil)
+	_, startErr := d.StartRegroup(ctx, rules.Version, true, "admin")
+	_, workErr := retention.Work(ctx, private.ID, func(privacy.Run) {})
+	_, privateErr := retention.Start(ctx, privacy.RunApply, today, "admin")
+	for i, err := range []error{regroupErr, startErr, workErr, privateErr} {
+		if !db.IsArchiveAway(err) {
+			t.Errorf("%d: got %v, want that the archive is away", i, err)
+		}
+	}
+
+	dbtest.Refuse(t, a.archive, false)
+	again := dbtest.OpenAt(t, a.url, today.Add(time.Hour)) // the other one does not ask for ten seconds
+	d, retention = db.NewDecisions(again), upkeep.NewRetention(again, nil)
+	finish := func() error { return d.FinishDecisions(ctx, rules) }
+	// Regrouping begins the split again.
+	if err := errors.Join(finish(), retention.Continue(ctx), finish()); err != nil {
+		t.Errorf("with the archive: %v", err)
+	}
+	if got := dbtest.Must(d.Decision(ctx, split.ID))(t); !got.Finished || got.Waits || got.Moved != 1 {
+		t.Errorf("split, with the archive: got %+v", got)
+	}
+	if got := dbtest.Must(d.Regroup(ctx, run.ID))(t); got.State != crash.RegroupDone || got.Away || got.LookedAt != 24 {
+		t.Errorf("regrouping, with the archive: got %+v", got)
+	}
+	if got := dbtest.Must(retention.Run(ctx, private.ID))(t); got.Finished.IsZero() || got.Waits || got.LookedAt != 24 {
+		t.Errorf("fields, with the archive: got %+v", got)
+	}
+	if checked := dbtest.Must(upkeep.Check(ctx, again, crash.CheckScope{}, func() {}))(t); checked.Found != 0 {
+		t.Errorf("check: got %+v", checked)
 	}
 }
 

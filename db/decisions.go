@@ -106,6 +106,12 @@ func scanDecision(row pgx.CollectableRow) (d crash.Decision, err error) {
 // Decisions returns up to limit decisions about a problem and its merged buckets, latest first.
 func (s *Decisions) Decisions(ctx context.Context, id crash.BucketID, limit int) ([]crash.Decision, error) {
 	found, err := List(ctx, s.Pool, sqlDecisions, pgx.NamedArgs{"bucket": id[:], "limit": limit}, scanDecision)
+	MarkWaiting(ctx, s.Handle, found, func(d *crash.Decision) *bool {
+		if d.Finished {
+			return nil
+		}
+		return &d.Waits
+	})
 	return found, Wrap(err, "decisions about %s", id)
 }
 

@@ -69,8 +69,13 @@ type regroupJob struct {
 // Kind returns the name of the job in the queue.
 func (regroupJob) Kind() string { return "regroup" }
 
-// FinishDecisions continues all unfinished splits and regrouping runs that no instance works on.
+// FinishDecisions continues all unfinished splits and regrouping runs that no instance works on. It does nothing while
+// they wait for an archive.
 func (s *Decisions) FinishDecisions(ctx context.Context, rules crash.GroupingRules) error {
+	return UnlessAway(s.finishDecisions(ctx, rules))
+}
+
+func (s *Decisions) finishDecisions(ctx context.Context, rules crash.GroupingRules) error {
 	ids, err := s.UnfinishedSplits(ctx)
 	if err != nil {
 		return err
@@ -163,12 +168,12 @@ func NewJobs(s *Store, c JobsConfig) (*Jobs, error) {
 	running, stop := context.WithCancel(context.Background()) //nolint:forbidigo // Stop ends it
 	d := NewDecisions(s)
 	// Long jobs record their progress in the database, so that another instance or a later job can continue
-	// after an interruption.
+	// after an interruption. FinishDecisions continues those that wait for an archive.
 	long := func(ctx context.Context, name string, do func(context.Context) error) error {
 		ctx, step := c.Tracer.Start(ctx, name)
 		err := interruptible(ctx, running, do)
 		step.End(err)
-		return err
+		return UnlessAway(err)
 	}
 	workers := river.NewWorkers()
 	// The next step of a filing has a job of its own.

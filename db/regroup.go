@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,9 +51,13 @@ var (
 
 // StartRegroup starts a run that applies grouping rules to the stored reports. A dry run only finds
 // out what they would change. Jobs do the work in steps, in any instance (see
-// [Decisions.StepRegroup]). It returns Conflict if another run has not ended.
+// [Decisions.StepRegroup]). It returns Conflict if another run has not ended, and ErrArchiveAway if an archive
+// cannot be reached.
 func (s *Decisions) StartRegroup(ctx context.Context, rules int, dry bool, person string) (crash.RegroupRun, error) {
 	var run crash.RegroupRun
+	if err := s.ReachArchives(ctx); err != nil {
+		return run, err
+	}
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
 		var err error
 		run, err = One(ctx, tx, sqlInsertRun, pgx.NamedArgs{"rules": rules, "dry": dry, "person": person, "at": s.Now()},
@@ -98,13 +103,25 @@ func (s *Decisions) Regroup(ctx context.Context, id int64) (crash.RegroupRun, er
 }
 
 func (s *Decisions) oneRun(ctx context.Context, sql string, args pgx.NamedArgs) (crash.RegroupRun, error) {
-	run, err := One(ctx, s.Pool, sql, args, scanRun)
-	return run, WrapOr(err, errUnknownRun, "run of regrouping")
+	runs, err := List(ctx, s.Pool, sql, args, scanRun)
+	if err != nil || len(runs) == 0 {
+		return crash.RegroupRun{}, WrapOr(cmp.Or(err, pgx.ErrNoRows), errUnknownRun, "run of regrouping")
+	}
+	MarkWaiting(ctx, s.Handle, runs, waitingRun)
+	return runs[0], nil
+}
+
+func waitingRun(r *crash.RegroupRun) *bool {
+	if r.State == crash.RegroupRunning {
+		return &r.Away
+	}
+	return nil
 }
 
 // Regroups returns up to limit runs, latest first.
 func (s *Decisions) Regroups(ctx context.Context, limit int) ([]crash.RegroupRun, error) {
 	runs, err := List(ctx, s.Pool, sqlRuns, pgx.NamedArgs{"limit": limit}, scanRun)
+	MarkWaiting(ctx, s.Handle, runs, waitingRun)
 	return runs, Wrap(err, "runs of regrouping")
 }
 
@@ -158,7 +175,7 @@ const (
 // to leave room for other work. It calls progress after each step. If another instance works on the
 // run, WorkRegroup watches it and takes over when that instance dies; if progress is nil, it
 // returns at once instead. It returns the last state of the run. If ctx ends, it also returns ctx's
-// error.
+// error, and ErrArchiveAway if the run waits for an archive; another call continues it.
 func (s *Decisions) WorkRegroup(ctx context.Context, id int64, rules crash.GroupingRules,
 	progress func(crash.RegroupRun)) (crash.RegroupRun, error) {
 	conn, err := s.Pool.Acquire(ctx)
@@ -226,9 +243,6 @@ const emptiedBatch = 100
 // endRegroup merges each bucket without reports into the bucket to which most of its reports went.
 // It can be repeated, because a merged bucket is no longer a head.
 func (s *Decisions) endRegroup(ctx context.Context, run crash.RegroupRun) (crash.RegroupRun, error) {
-	if err := s.ReachArchives(ctx); err != nil {
-		return run, err
-	}
 	after := []byte{}
 	for last := run.Dry; !last; {
 		if err := s.decide(ctx, func(d *deciding) error {
@@ -361,6 +375,10 @@ func (s *Decisions) stepRegroup(ctx context.Context, id int64, rules crash.Group
 	var since time.Time
 	run, err := s.runAt(ctx, id, &since, &from)
 	if err != nil || run.State != crash.RegroupRunning {
+		return run, err
+	}
+	if err := s.ReachArchives(ctx); err != nil {
+		run.Away = IsArchiveAway(err)
 		return run, err
 	}
 	var uncounted int64
@@ -600,9 +618,6 @@ type pairCount struct {
 // regroupReports moves the reports to which the new rules give another bucket. Decisions of people
 // take precedence: a report in the target of a split stays there.
 func (s *Decisions) regroupReports(ctx context.Context, run crash.RegroupRun, reports []groupedReport) error {
-	if err := s.ReachArchives(ctx); err != nil {
-		return err
-	}
 	return s.decide(ctx, func(d *deciding) error {
 		if err := d.countAll(ctx); err != nil {
 			return err

@@ -12,8 +12,10 @@ import (
 	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
+	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
+	"mishap/views/layout"
 )
 
 // archived is a database with reports of one problem, of which the older ones are in an archive.
@@ -165,4 +167,36 @@ func TestArchiveDiesInFile(t *testing.T) {
 			t.Errorf("%s: got %v, want a part and a broken connection", format, err)
 		}
 	}
+}
+
+// TestArchiveDownClicks clicks on what changes many reports while an archive is down: it is refused, or waits and says
+// so.
+func TestArchiveDownClicks(t *testing.T) {
+	t.Parallel()
+	a := newArchived(t, 3)
+	running := db.NewDecisions(dbtest.Open(t, a.url))
+	dbtest.Must(running.StartRegroup(t.Context(), 1000, false, "ada"))(t)
+	dbtest.Refuse(t, a.archive, true)
+	site := a.site(t)
+	admin := site.As(t, crash.RoleAdmin)
+	admin.Get(layout.PathRegroup).Want(http.StatusOK).WantText("#regroup-run", "waiting for an archive")
+	admin.Post(layout.PathRegroup, url.Values{"dry": {"yes"}}).Want(http.StatusSeeOther)
+	admin.Get(layout.PathRegroup).Want(http.StatusOK).WantText(".flash-error", "The archive server old cannot be")
+	admin.Post(layout.PathPrivacy+"/check", nil).Want(http.StatusServiceUnavailable).
+		WantText("[role=alert]", "Nothing was started. The archive server old cannot be reached")
+	admin.Get("/user/machine-1/dump.jsonl").Want(http.StatusServiceUnavailable)
+
+	condition := url.Values{"field": {"architecture"}, "value": {"amd64"}}
+	split := admin.Post(a.bucket.Path()+"/split", condition).Want(http.StatusSeeOther)
+	admin.Get(split.Header.Get("Location")).Want(http.StatusOK).WantText("main", "waiting for an archive")
+
+	var e struct {
+		Waits    bool   `json:"waits"`
+		Finished string `json:"finished"`
+	}
+	answer := admin.PostJSON("/api/1.0/erase-machine/", map[string]any{"system": "machine-1"}).Want(http.StatusAccepted)
+	if answer.JSON(&e); !e.Waits || e.Finished != "" {
+		t.Errorf("erasure: got %s", answer.Body)
+	}
+	admin.Get(layout.PathData).Want(http.StatusOK).WantText("main", "waits for an archive")
 }

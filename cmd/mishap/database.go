@@ -484,7 +484,7 @@ func (p *program) regroup(ctx context.Context, store *db.Store, rules crash.Grou
 		func(now crash.RegroupRun) { showProgress(bar, now) })
 	_ = bar.Finish()
 	if err != nil {
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || db.IsArchiveAway(err) {
 			p.printf("%s. A running server continues it, or this command if called again.", adminview.RegroupState(run))
 		}
 		return err

@@ -471,13 +471,15 @@ func (i *instance) sharedTasks() []task {
 		"end-mutes", "shows muted problems again whose condition is met",
 		30 * time.Second, i.problems.EndMutes,
 	}, {
-		"finish-decisions", "continues splits and regrouping runs whose instance died",
+		"finish-decisions", "continues splits and regrouping runs whose instance died, or that waited for an archive",
 		time.Minute, func(ctx context.Context) error {
 			return db.NewDecisions(i.store).FinishDecisions(ctx, grouping.CurrentRules())
 		},
 	}, {
 		"erase-machines", "erases the machines that people asked to erase",
-		5 * time.Second, func(ctx context.Context) error { return upkeep.NewErasing(i.store).Continue(ctx, i.cores) },
+		5 * time.Second, func(ctx context.Context) error {
+			return db.UnlessAway(upkeep.NewErasing(i.store).Continue(ctx, i.cores))
+		},
 	}, {
 		"remove-expired", "removes ended sessions, old failed sign-ins and old rows of changes",
 		10 * time.Minute, people.NewSessions(i.store).DeleteExpired,

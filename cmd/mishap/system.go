@@ -340,7 +340,7 @@ func examineFields(ctx context.Context, p *program, store *upkeep.Retention, kin
 	run, err = store.Work(ctx, run.ID, func(now privacy.Run) { _ = bar.Set64(now.Percent()) })
 	_ = bar.Finish()
 	if err != nil {
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || db.IsArchiveAway(err) {
 			p.printf("Interrupted. A running server continues, or this command if called again.")
 		}
 		return err

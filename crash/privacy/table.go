@@ -446,6 +446,8 @@ type Run struct {
 	LookedAt, Secret, Private, Changed, Held int64
 
 	Found Found
+
+	Waits bool // for an archive that cannot be reached
 }
 
 // Found counts the reports that have a field, by the name of the field.
@@ -495,8 +497,16 @@ func (r Run) Percent() int64 {
 	return min(99, 100*r.LookedAt/max(r.Estimate, 1))
 }
 
-// Summary says in one sentence what the run has found or done so far.
+// Summary says in one sentence what the run has found or done so far, and in another one whether it waits.
 func (r Run) Summary() string {
+	text := r.summary()
+	if r.Waits {
+		text += " It waits for an archive that cannot be reached."
+	}
+	return text
+}
+
+func (r Run) summary() string {
 	if r.Kind == RunCheck {
 		return fmt.Sprintf("Of %d %s, %d %s secret fields and %d %s private fields.",
 			r.LookedAt, crash.Plural(r.LookedAt, "report", "reports"), r.Secret, crash.Plural(r.Secret, "has", "have"),

@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -66,14 +65,17 @@ func scan(row pgx.CollectableRow) (e crash.Erasure, err error) {
 
 func (s *Erasing) list(ctx context.Context, sql string, args pgx.NamedArgs) ([]crash.Erasure, error) {
 	all, err := db.List(ctx, s.Pool, sql, args, scan)
-	if slices.ContainsFunc(all, func(e crash.Erasure) bool { return e.Finished.IsZero() }) {
-		if away := s.ReachArchives(ctx); db.IsArchiveAway(away) {
-			for i := range all {
-				all[i].Waits = all[i].Finished.IsZero()
-			}
-		}
-	}
+	s.markWaiting(ctx, all)
 	return all, db.Wrap(err, "erasures")
+}
+
+func (s *Erasing) markWaiting(ctx context.Context, all []crash.Erasure) {
+	db.MarkWaiting(ctx, s.Handle, all, func(e *crash.Erasure) *bool {
+		if e.Finished.IsZero() {
+			return &e.Waits
+		}
+		return nil
+	})
 }
 
 var (
@@ -181,7 +183,9 @@ func (s *Erasing) Request(ctx context.Context, system crash.SystemID, block bool
 		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "machine.erase", Subject: e.Digest,
 			After: map[string]any{"blocked": block}})
 	})
-	return e, db.Wrap(err, "request an erasure")
+	all := []crash.Erasure{e}
+	s.markWaiting(ctx, all)
+	return all[0], db.Wrap(err, "request an erasure")
 }
 
 // Unblock lets a machine send reports again that an erasure has blocked. It reports whether it was
@@ -202,7 +206,8 @@ func (s *Erasing) Unblock(ctx context.Context, system crash.SystemID, person str
 	return was, db.Wrap(err, "unblock a machine")
 }
 
-// Continue works on all erasures that are running, such as those of instances that have died.
+// Continue works on all erasures that are running, such as those of instances that have died. It returns
+// ErrArchiveAway if they wait for an archive.
 func (s *Erasing) Continue(ctx context.Context, cores ErasedCores) error {
 	running, err := s.list(ctx, sqlRunning, nil)
 	if err != nil {
@@ -312,6 +317,9 @@ const (
 // find searches a restored database for the machine of an erasure. It ends the erasure if the database
 // has no report of the machine.
 func (s *Erasing) find(ctx context.Context, e crash.Erasure) (system crash.SystemID, err error) {
+	if err := s.ReachArchives(ctx); err != nil {
+		return "", err
+	}
 	err = s.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, db.NoTimeLimit); err != nil {
 			return err

@@ -219,11 +219,14 @@ var (
 )
 
 // Start starts a run over the reports that arrived before a time. [Store.Work] does the work. It returns
-// Conflict if another run has not ended.
+// Conflict if another run has not ended, and ErrArchiveAway if an archive cannot be reached.
 func (s *Retention) Start(ctx context.Context, kind privacy.RunKind, until time.Time, person string) (
 	privacy.Run, error,
 ) {
 	var run privacy.Run
+	if err := s.ReachArchives(ctx); err != nil {
+		return run, err
+	}
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
 		var err error
 		run, err = db.One(ctx, tx, sqlStart, pgx.NamedArgs{"kind": string(kind), "person": person, "fields": s.table.Hash(),
@@ -247,7 +250,7 @@ func (s *Retention) StartExpiring(ctx context.Context, keepDays int) error {
 	if errors.Is(err, crash.Conflict) {
 		return nil
 	}
-	return err
+	return db.UnlessAway(err)
 }
 
 // Runs returns the newest runs, the newest first.
@@ -266,22 +269,29 @@ func (s *Retention) Run(ctx context.Context, id int64) (privacy.Run, error) {
 
 func (s *Retention) query(ctx context.Context, sql string, args pgx.NamedArgs) ([]privacy.Run, error) {
 	runs, err := db.List(ctx, s.Pool, sql, args, func(row pgx.CollectableRow) (privacy.Run, error) { return scanRun(row) })
+	db.MarkWaiting(ctx, s.Handle, runs, func(r *privacy.Run) *bool {
+		if r.Finished.IsZero() {
+			return &r.Waits
+		}
+		return nil
+	})
 	return runs, db.Wrap(err, "runs over stored reports")
 }
 
-// Continue works on the run that has not ended, if there is one.
+// Continue works on the run that has not ended, if there is one. It does nothing while the run waits for an archive.
 func (s *Retention) Continue(ctx context.Context) error {
 	runs, err := s.query(ctx, sqlUnfinished, pgx.NamedArgs{})
 	if err != nil || len(runs) == 0 {
 		return err
 	}
 	_, err = s.Work(ctx, runs[0].ID, func(privacy.Run) {})
-	return err
+	return db.UnlessAway(err)
 }
 
 // Work does all remaining steps of a run, and calls progress after each. It pauses after each step for
 // as long as the step took, so that storing reports has priority. It may be interrupted at any time.
-// If another instance works on the run, Work waits for it, and takes over if that instance dies.
+// If another instance works on the run, Work waits for it, and takes over if that instance dies. It returns
+// ErrArchiveAway if the run waits for an archive; another call continues it.
 func (s *Retention) Work(ctx context.Context, id int64, progress func(privacy.Run)) (privacy.Run, error) {
 	for {
 		began := time.Now()
@@ -309,6 +319,9 @@ func (s *Retention) Work(ctx context.Context, id int64, progress func(privacy.Ru
 // step examines some reports in one transaction. mine is false if the run has ended, or another
 // instance works on it.
 func (s *Retention) step(ctx context.Context, id int64) (run privacy.Run, mine bool, err error) {
+	if err := s.ReachArchives(ctx); err != nil {
+		return run, false, err
+	}
 	err = s.InTx(ctx, func(tx pgx.Tx) error {
 		var received time.Time
 		var last crash.OopsID

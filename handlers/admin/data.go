@@ -12,6 +12,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/crash/privacy"
+	"mishap/db"
 	"mishap/db/symbols"
 	"mishap/db/upkeep"
 	"mishap/handlers/export"
@@ -139,8 +140,9 @@ func (s *Pages) StartPrivacyRun(kind privacy.RunKind) func(http.ResponseWriter, 
 	return func(w http.ResponseWriter, r *http.Request) error {
 		retention := upkeep.NewRetention(s.Store, s.web.Config.Privacy)
 		_, err := retention.Start(r.Context(), kind, s.web.Now(), web.CurrentUser(r).Name)
-		if errors.Is(err, crash.Conflict) {
-			return s.sendData(w, r, http.StatusConflict, web.AnswerTo(r, err).Message)
+		if errors.Is(err, crash.Conflict) || db.IsArchiveAway(err) {
+			answer := web.AnswerTo(r, err)
+			return s.sendData(w, r, answer.Status, "Nothing was started. "+answer.Message)
 		}
 		if err != nil {
 			return err
@@ -219,6 +221,9 @@ func (s *Pages) DumpSystem(w http.ResponseWriter, r *http.Request) error {
 	if !u.Private.All {
 		return u.CheckPrivate("")
 	}
+	if err := s.Store.ReachArchives(r.Context()); err != nil {
+		return err
+	}
 	ctx, cancel := beginLines(w, r, "machine.jsonl")
 	defer cancel()
 	if err := upkeep.NewErasing(s.Store).Dump(ctx, system, u.Name, w); err != nil {
@@ -291,9 +296,9 @@ func (s *Pages) StopRegroup(w http.ResponseWriter, r *http.Request) error {
 	return s.answerRegroup(w, r, err)
 }
 
-// answerRegroup redirects to the page, with a message if err is a conflict.
+// answerRegroup redirects to the page, with a message if err is a conflict or an archive is away.
 func (s *Pages) answerRegroup(w http.ResponseWriter, r *http.Request, err error) error {
-	if errors.Is(err, crash.Conflict) {
+	if errors.Is(err, crash.Conflict) || db.IsArchiveAway(err) {
 		err = s.web.Flash(r, layout.FlashError, web.AnswerTo(r, err).Message)
 	}
 	if err != nil {

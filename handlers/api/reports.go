@@ -307,6 +307,7 @@ type erasureAnswer struct {
 	Blocked   bool               `json:"blocked"`
 	Requested string             `json:"requested" doc:"When it was asked for, UTC."`
 	Finished  string             `json:"finished" doc:"When erasing finished; empty: still running."`
+	Waits     bool               `json:"waits" doc:"It waits for an archive server that cannot be reached."`
 	Removed   crash.ErasedCounts `json:"removed" doc:"What has been removed so far."`
 	Link      string             `json:"web_link" doc:"The list of erasures."`
 }
@@ -326,5 +327,6 @@ func (a *API) Erase(w http.ResponseWriter, r *http.Request, person string) error
 		return err
 	}
 	return a.write(w, r, http.StatusAccepted, erasureAnswer{ID: e.ID, Digest: e.Digest, Blocked: e.Blocked,
-		Requested: e.Requested.UTC().Format(time.RFC3339), Removed: e.Counts, Link: a.from.base + "/admin/erasures"})
+		Requested: e.Requested.UTC().Format(time.RFC3339), Waits: e.Waits, Removed: e.Counts,
+		Link: a.from.base + "/admin/erasures"})
 }

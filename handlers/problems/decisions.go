@@ -15,6 +15,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/privacy"
+	"mishap/db"
 	"mishap/handlers/panel"
 	"mishap/handlers/web"
 	"mishap/views/layout"
@@ -90,11 +91,12 @@ func (s *Decisions) checkDecision(r *http.Request, problem crash.BucketID, id in
 	return err
 }
 
-// moveReports moves the reports of a split for at most splitTimeout. A job moves the rest.
+// moveReports moves the reports of a split for at most splitTimeout, or until it has to wait for an archive. A job
+// moves the rest.
 func (s *Decisions) moveReports(ctx context.Context, decision int64) (finished bool, err error) {
 	for deadline := time.Now().Add(splitTimeout); !finished && time.Now().Before(deadline); {
 		if finished, err = s.Decisions.StepSplit(ctx, decision); err != nil {
-			return false, err
+			return false, db.UnlessAway(err)
 		}
 	}
 	return finished, nil

@@ -81,6 +81,9 @@ func progress(d crash.Decision) string {
 	if !d.Finished {
 		out += "; " + crash.Count(d.LookedAt) + " examined so far"
 	}
+	if d.Waits {
+		out += "; waiting for an archive that cannot be reached"
+	}
 	return out
 }
 
