@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"mishap/crash"
+	"mishap/crash/crashtest"
 	"mishap/crash/intake"
 	"mishap/db/dbtest"
 	"mishap/db/upkeep"
@@ -95,6 +96,67 @@ func TestArchiveKills(t *testing.T) {
 		t.Errorf("tables are left: %s", at)
 	}
 	if r, err := upkeep.Check(t.Context(), store, crash.CheckScope{}, func() {}); err != nil || r.Found != 0 {
+		t.Errorf("check: got %+v, %v; want no difference", r, err)
+	}
+}
+
+// TestRestoreWithoutArchive restores a backup while an archive cannot be reached. A machine that was to be erased after
+// the backup is erased once the archive answers. A verification says that it cannot be done.
+func TestRestoreWithoutArchive(t *testing.T) {
+	t.Parallel()
+	const machine = "5d41402abc4b2a76b9719d911017c592"
+	url := dbtest.URL(t)
+	store := dbtest.Open(t, url)
+	in := intake.New(intake.Config{MaxAgeDays: 366}, nil)
+	long := time.Now().UTC().AddDate(0, 0, -92)
+	for i, system := range []crash.SystemID{machine, "another machine", machine, "another machine"} {
+		at := []time.Time{long, time.Now().Add(-time.Hour)}[i/2].Add(time.Duration(i) * time.Second)
+		rec, err := in.Examine(crash.Report{ID: crash.NewOopsID(at), System: system,
+			Fields: crashtest.Native(crashtest.At(at), crashtest.Process(100+i)).Fields()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := store.SaveReport(t.Context(), rec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dbtest.Counted(t, store)
+	archive := dbtest.WithArchive(t, url, long)
+	dataDir := t.TempDir()
+	environ := []string{"MISHAP_DATABASE_URL=" + url, "MISHAP_DATA_DIR=" + dataDir}
+	dir := backUp(t, environ, t.TempDir(), "--method=dump")
+
+	dbtest.Refuse(t, archive, true)
+	status, out, said := mishap(t, environ, "system", "erase", machine, "--yes")
+	if status == exitOK || !strings.Contains(out, "A running server continues it") ||
+		!strings.Contains(said, "The archive server old cannot be reached.") {
+		t.Errorf("erase: got status %d\n%s%s", status, out, said)
+	}
+	if err := upkeep.NewErasing(store).WriteFile(t.Context(), dataDir); err != nil { // a server does
+		t.Fatal(err)
+	}
+	restored := dbtest.Empty(t)
+	status, out, said = mishap(t, environ, "restore", dir, "--database-url", restored)
+	if status != exitOK || !strings.Contains(out, "Restored the state of") || !strings.Contains(out,
+		"The archive server old cannot be reached.") || !strings.Contains(out, "a running server erases them") {
+		t.Errorf("restore: got status %d\n%s%s", status, out, said)
+	}
+	status, out, said = mishap(t, environ, "restore", "--verify", dir)
+	if status == exitOK || !strings.Contains(out+said, "The archive server old cannot be reached.") ||
+		strings.Contains(out, "NOT good") {
+		t.Errorf("verify: got status %d\n%s%s", status, out, said)
+	}
+
+	dbtest.Refuse(t, archive, false)
+	again := dbtest.Open(t, restored)
+	if err := upkeep.NewErasing(again).Continue(t.Context(), nil); err != nil {
+		t.Errorf("erase again: %v", err)
+	}
+	if left := dbtest.Lines(t, restored, "select system, count(*)::text from reports group by 1"); len(left) != 1 ||
+		left["another machine"] != "2" {
+		t.Errorf("the restored database has reports of %v", left)
+	}
+	if r, err := upkeep.Check(t.Context(), again, crash.CheckScope{}, func() {}); err != nil || r.Found != 0 {
 		t.Errorf("check: got %+v, %v; want no difference", r, err)
 	}
 }

@@ -207,7 +207,7 @@ func (r *restore) addErasures(ctx context.Context, tx pgx.Tx) error {
 }
 
 // eraseAgain erases machines in a restored database, and their core dumps in a data directory, which may
-// be empty. A server would continue it.
+// be empty. A server would continue it, and does so if an archive is away.
 func (r *restore) eraseAgain(ctx context.Context, url, dataDir string) error {
 	store, err := db.Open(ctx, db.Config{URL: url, Log: r.log})
 	if err != nil {
@@ -219,7 +219,12 @@ func (r *restore) eraseAgain(ctx context.Context, url, dataDir string) error {
 		cores = coreFiles{filepath.Join(dataDir, "cores"), filepath.Join(dataDir, "blobs", "cores")}
 	}
 	machines := upkeep.NewErasing(store)
-	if err := machines.Continue(ctx, cores); err != nil || dataDir == "" {
+	err = machines.Continue(ctx, cores)
+	if db.IsArchiveAway(err) {
+		r.program.printf("%s Machines that were erased after the backup are in the restored database until then; a "+
+			"running server erases them.", db.Reason(err))
+	}
+	if err = db.UnlessAway(err); err != nil || dataDir == "" {
 		return err
 	}
 	return machines.WriteFile(ctx, dataDir)
