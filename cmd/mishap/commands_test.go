@@ -241,13 +241,13 @@ func configFile(t *testing.T, content string) string {
 	return file
 }
 
-// TestManualPages checks that each page has the usual sections, and that the page of the configuration
-// explains every key of the commented file.
+// TestSize checks that the answer says where its figures come from, and which flags are refused.
 func TestSize(t *testing.T) {
 	t.Parallel()
 	wantOutput(t, nil, []string{"doctor", "--size", "500/s", "--retention", "2y", "--keep-bodies", "1000",
 		"--problems", "1000000"},
-		"43,000,000 a day, 500 a second on average and 2,000 at peaks", "1,000,000", "given", "measured\n", "calculated\n",
+		"43,000,000 a day, 500 a second on average and 2,000 at peaks", "1,000,000", "given",
+		"calculated from a measured rate\n", "calculated\n",
 		"archive servers", "by week")
 	for _, bad := range []struct {
 		args []string

@@ -190,7 +190,11 @@ func Calculate(p Plan) (figures []Figure, advice []string) {
 	}
 	add("problems", count(n.problems), problems)
 	add("machines", n.machineText(), calculated)
-	add("processor cores", n.coresText(), origin(n.rateMeasured()))
+	cores := calculated
+	if n.rateMeasured() {
+		cores = calculated + " from a measured rate"
+	}
+	add("processor cores", n.coresText(), cores)
 	add("disk for reports", bytes(n.reports), origin(n.diskMeasured() && p.Bodies == 0))
 	add("disk for other tables", bytes(n.other), origin(n.diskMeasured()))
 	add("disk for WAL", bytes(2*n.wal)+", with max_wal_size = "+gigabytes(n.wal), calculated)

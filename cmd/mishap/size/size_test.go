@@ -54,6 +54,8 @@ func TestCalculate(t *testing.T) {
 		switch f.What {
 		case "disk for reports":
 			checktest.Diff(t, f.What, f, Figure{f.What, "3.2 GB", measured})
+		case "processor cores":
+			checktest.Diff(t, f.What, f, Figure{f.What, "2", calculated + " from a measured rate"})
 		case "machines":
 			checktest.Equal(t, f.What, f.Value, "1 for mishap and PostgreSQL")
 		case "memory of an instance":
