@@ -501,24 +501,16 @@ type blockReader struct {
 	bad     bool
 }
 
-func (r *blockReader) number() uint64 {
-	n, length := binary.Uvarint(r.numbers)
-	if length <= 0 {
-		r.bad, r.numbers = true, nil
-		return 0
-	}
-	r.numbers = r.numbers[length:]
-	return n
-}
+func (r *blockReader) number() uint64 { return take(r, binary.Uvarint) }
+func (r *blockReader) signed() int64  { return take(r, binary.Varint) }
 
-func (r *blockReader) signed() int64 {
-	n, length := binary.Varint(r.numbers)
-	if length <= 0 {
-		r.bad, r.numbers = true, nil
-		return 0
+func take[T any](r *blockReader, read func([]byte) (T, int)) (zero T) {
+	if n, length := read(r.numbers); length > 0 {
+		r.numbers = r.numbers[length:]
+		return n
 	}
-	r.numbers = r.numbers[length:]
-	return n
+	r.bad, r.numbers = true, nil
+	return zero
 }
 
 // count returns the length of a list whose elements have at least a byte.
