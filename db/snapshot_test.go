@@ -18,6 +18,7 @@ import (
 	"mishap/db"
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
+	"mishap/db/upkeep"
 )
 
 // snapshots is a database whose stores save their index in a folder.
@@ -86,7 +87,12 @@ func (s *snapshots) wantFresh(what string, used bool) {
 
 func newSnapshots(t *testing.T) *snapshots {
 	t.Helper()
-	return &snapshots{T: t, url: dbtest.URL(t), folder: t.TempDir(), now: time.Date(2026, 5, 20, 12, 0, 0, 0, time.UTC)}
+	return snapshotsOf(t, dbtest.URL(t))
+}
+
+func snapshotsOf(t *testing.T, url string) *snapshots {
+	t.Helper()
+	return &snapshots{T: t, url: url, folder: t.TempDir(), now: time.Date(2026, 5, 20, 12, 0, 0, 0, time.UTC)}
 }
 
 func (s *snapshots) add(store *db.Store, signature, machine string, days int, changes crash.Fields) crash.BucketID {
@@ -194,6 +200,107 @@ func TestSnapshot(t *testing.T) {
 	other.add(other.open(""), "elsewhere", "m", 1, nil)
 	other.folder = s.folder
 	other.wantFresh("another database", false)
+}
+
+// A start equals one without a snapshot after each change that moves, removes or erases reports or problems.
+func TestSnapshotThenChange(t *testing.T) {
+	t.Parallel()
+	type change func(s *snapshots, store *db.Store, ids []crash.BucketID)
+	erase := func(s *snapshots, store *db.Store, machine string) {
+		erasing := upkeep.NewErasing(store)
+		e := dbtest.Must(erasing.Request(s.Context(), crash.NewSystemID(machine), false, "ada"))(s.T)
+		if e = dbtest.Must(erasing.Work(s.Context(), e.ID, nil, nil))(s.T); e.Counts.Reports == 0 {
+			s.Errorf("erased nothing of %s: %+v", machine, e)
+		}
+	}
+	merge := func(s *snapshots, store *db.Store, into crash.BucketID, from ...crash.BucketID) {
+		dbtest.Must(db.NewDecisions(store).Merge(s.Context(), into, from, "ada", "the same"))(s.T)
+	}
+	regroup := func(s *snapshots, store *db.Store) {
+		rules := crash.GroupingRules{Version: 1000, Group: func(f crash.Fields) crash.Grouping {
+			signature := f["DuplicateSignature"]
+			if f["Architecture"] == "arm64" {
+				signature += ", regrouped"
+			}
+			return crash.Grouping{Signature: signature, Rule: crash.RuleDuplicateSignature}
+		}}
+		d := db.NewDecisions(store)
+		run := dbtest.Must(d.StartRegroup(s.Context(), rules.Version, false, "ada"))(s.T)
+		for run.State == crash.RegroupRunning {
+			run = dbtest.Must(d.StepRegroup(s.Context(), run.ID, rules))(s.T)
+		}
+		if run.Moved == 0 {
+			s.Error("no report has moved")
+		}
+	}
+	expire := func(s *snapshots, store *db.Store) {
+		months := dbtest.Must(store.DropReports(s.Context(), s.now.AddDate(0, -2, 0)))(s.T)
+		e := dbtest.Must(upkeep.NewRetention(store, nil).ExpireCounts(s.Context(), 2))(s.T)
+		if len(months) < 2 || e.Problems == 0 {
+			s.Errorf("got the months %v dropped and %+v, want old reports and counts to expire", months, e)
+		}
+	}
+	changes := map[string]change{
+		"nothing":             func(*snapshots, *db.Store, []crash.BucketID) {},
+		"a machine is erased": func(s *snapshots, store *db.Store, _ []crash.BucketID) { erase(s, store, "m0") },
+		"a problem is erased": func(s *snapshots, store *db.Store, _ []crash.BucketID) { erase(s, store, "alone") },
+		"an erased problem comes back": func(s *snapshots, store *db.Store, _ []crash.BucketID) {
+			erase(s, store, "alone")
+			s.add(store, "of one machine", "another", 3, nil)
+		},
+		"a split": func(s *snapshots, store *db.Store, ids []crash.BucketID) { split(s.T, store, ids[0], arm) },
+		"a split is undone": func(s *snapshots, store *db.Store, ids []crash.BucketID) {
+			d := split(s.T, store, ids[0], arm)
+			undo(s.T, store, d)
+			finished(s.T, store, d.ID)
+		},
+		"a merge": func(s *snapshots, store *db.Store, ids []crash.BucketID) {
+			merge(s, store, ids[0], ids[1], ids[2])
+		},
+		"a merge is undone": func(s *snapshots, store *db.Store, ids []crash.BucketID) {
+			merge(s, store, ids[0], ids[1], ids[2])
+			undo(s.T, store, decisions(s.T, store, ids[0])[0])
+		},
+		"merged, then a machine is erased": func(s *snapshots, store *db.Store, ids []crash.BucketID) {
+			merge(s, store, ids[0], ids[1])
+			erase(s, store, "m0")
+		},
+		"regrouped": func(s *snapshots, store *db.Store, _ []crash.BucketID) { regroup(s, store) },
+		"retention": func(s *snapshots, store *db.Store, _ []crash.BucketID) { expire(s, store) },
+		"all of it": func(s *snapshots, store *db.Store, ids []crash.BucketID) {
+			merge(s, store, ids[3], ids[1], ids[2])
+			split(s.T, store, ids[0], arm)
+			regroup(s, store)
+			erase(s, store, "alone")
+			expire(s, store)
+			erase(s, store, "m1")
+			s.add(store, "of one machine", "another", 3, nil)
+		},
+	}
+	for name, change := range changes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSnapshots(t)
+			store := s.open(s.folder)
+			var ids []crash.BucketID
+			for i := range 4 {
+				for n := range 6 {
+					id := s.add(store, fmt.Sprint("problem ", i), fmt.Sprint("m", n%4), n*25+i, crash.Fields{
+						"Architecture": []string{"amd64", "arm64"}[n%2], "Package": fmt.Sprintf("harbor 1.%d-1", n%3),
+						"DistroRelease": []string{"Ubuntu 24.04", "Debian 13"}[n/3]})
+					ids = append(ids, id)
+				}
+			}
+			ids = slices.Compact(ids)
+			s.add(store, "of one machine", "alone", 5, nil)
+			s.add(store, "old", "m0", 4*365, nil)
+			s.save(store)
+			change(s, store, ids)
+			s.wantFresh(name, true)
+			s.add(store, "problem 0", "m8", 1, nil)
+			s.wantFresh(name+", and a report", true)
+		})
+	}
 }
 
 // A damaged file is ignored, wherever the damage is.

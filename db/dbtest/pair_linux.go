@@ -137,10 +137,13 @@ func (p *Pair) StopPrimary() {
 	p.stop(p.first)
 }
 
-// Promote makes the standby the primary. The old primary must not continue; use KillOther if it is
-// frozen.
+// Promote makes the standby the primary, with what it had received if it was dropped. The old primary must not
+// continue; use KillOther if it is frozen.
 func (p *Pair) Promote() {
 	p.t.Helper()
+	if p.nodes[1-p.first].cmd == nil {
+		p.start(1 - p.first)
+	}
 	p.run("pg_ctl", "promote", "--pgdata="+p.nodes[1-p.first].data, "--wait")
 	p.first = 1 - p.first
 }
