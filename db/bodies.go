@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
+	"mishap/crash/audit"
 )
 
 // With keep_bodies_per_problem, the body of a report is not stored if its bucket has enough of that month
@@ -339,6 +340,53 @@ func dropBodies(ctx context.Context, tx pgx.Tx, p partition) error {
 		return err
 	}
 	return bodies.apply(ctx, tx)
+}
+
+const (
+	recountedBodies = `
+		select r.bucket_id, date_trunc('month', r.received at time zone 'UTC')::date as month, count(*) as reports,
+			count(r.body) as kept
+		from reports as r
+		where r.bucket_id is not null and ` + isLimited + ` and r.id not in (select unnest(reports) from uncounted)`
+	sqlWrongBodies = `
+		select coalesce(b.bucket_id, r.bucket_id), coalesce(b.month, r.month)
+		from bucket_bodies as b full join (` + recountedBodies + ` group by 1, 2) as r
+			on r.bucket_id = b.bucket_id and r.month = b.month
+		where (b.reports, b.kept) is distinct from (r.reports, r.kept)`
+	sqlCorrectBodies = `
+		insert into bucket_bodies (bucket_id, month, reports, kept)
+		select w.bucket_id, w.month, coalesce(r.reports, 0), coalesce(r.kept, 0)
+		from unnest(@buckets::bytea[], @months::date[]) as w (bucket_id, month)
+			left join (` + recountedBodies + ` and r.bucket_id = any(@buckets::bytea[]) group by 1, 2) as r
+				on r.bucket_id = w.bucket_id and r.month = w.month
+		on conflict (bucket_id, month) do update set reports = excluded.reports, kept = excluded.kept`
+)
+
+// RepairBodies corrects the numbers in bucket_bodies, and returns how many rows were wrong. It looks for them without
+// the lock on counting, which it holds only while it counts their reports again.
+func (s *Store) RepairBodies(ctx context.Context) (wrong int, err error) {
+	if err := s.ReachArchives(ctx); err != nil {
+		return 0, err
+	}
+	var keys []bucketMonth
+	var key bucketMonth
+	err = s.InTx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, NoTimeLimit); err != nil {
+			return err
+		}
+		return Each(ctx, tx, sqlWrongBodies, nil, []any{&key.bucket, &key.month}, func() { keys = append(keys, key) })
+	})
+	if err != nil || len(keys) == 0 {
+		return 0, Wrap(err, "wrong numbers of bodies")
+	}
+	err = s.inRound(ctx, func(tx pgx.Tx, _ stamp) error {
+		if err := Exec(ctx, tx, bucketMonthArgs(keys), NoTimeLimit, sqlCorrectBodies, sqlDropBodies); err != nil {
+			return err
+		}
+		return s.Audit(ctx, tx, AuditEvent{Action: audit.CommandOther, Subject: "mishap check --repair",
+			Detail: map[string]any{"wrong": len(keys)}})
+	})
+	return len(keys), Wrap(err, "repair numbers of bodies")
 }
 
 const sqlBodies = `

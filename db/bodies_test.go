@@ -266,6 +266,52 @@ func TestEraseWithoutBodies(t *testing.T) {
 	checkCounts(t, url)
 }
 
+// TestRepairBodies damages the numbers of bodies, repairs them, and checks that the limit still holds.
+func TestRepairBodies(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := limited(t, url, 2)
+	for n := range 12 {
+		save(t, s, sent(t, n, "one machine", crash.Fields{"Package": fmt.Sprintf("harbor 1.%d-1", n%2),
+			"DuplicateSignature": fmt.Sprint("problem ", n%4)}))
+	}
+	dbtest.Counted(t, s)
+	if n, err := s.RepairBodies(t.Context()); n != 0 || err != nil {
+		t.Errorf("got %d wrong, %v; want none", n, err)
+	}
+	rows := `select encode(bucket_id, 'hex') || month, concat_ws('|', reports, kept, slots, combinations)
+		from bucket_bodies`
+	before := dbtest.Lines(t, url, rows)
+	damage := []string{
+		`update bucket_bodies set reports = reports + 1 where bucket_id = $1`,
+		`update bucket_bodies set kept = kept - 1 where bucket_id = $1`,
+		`update bucket_bodies set bucket_id = '\x00' || substr(bucket_id, 2) where bucket_id = $1`,
+	}
+	for i, sql := range damage {
+		id := crash.BucketIDOf(fmt.Sprint("problem ", i))
+		dbtest.Exec(t, url, sql, id[:])
+	}
+	if found := checkStore(t, s, crash.CheckScope{Most: 5}).Found; found != 6 { // a moved row has two numbers, twice
+		t.Errorf("got %d differences, want 6", found)
+	}
+	if n, err := s.RepairBodies(t.Context()); n != 4 || err != nil {
+		t.Errorf("got %d wrong, %v; want 4", n, err)
+	}
+	checkCounts(t, url)
+	after := dbtest.Lines(t, url, rows)
+	for i := range 2 { // the third has lost what its row knew
+		key := crash.BucketIDOf(fmt.Sprint("problem ", i)).String() + today.Format("2006-01") + "-01"
+		if after[key] != before[key] || before[key] == "" {
+			t.Errorf("problem %d: got %q, want %q as before", i, after[key], before[key])
+		}
+	}
+	next := sent(t, 100, "one machine", crash.Fields{"Package": "harbor 1.0-1", "DuplicateSignature": "problem 0"})
+	if save(t, s, next); isFull(t, s, next.ID) {
+		t.Errorf("got the next report in full")
+	}
+	checkCounts(t, url)
+}
+
 // TestRetentionOfBodies tests that the counts of bodies go with the reports, by month, type and week.
 func TestRetentionOfBodies(t *testing.T) {
 	t.Parallel()

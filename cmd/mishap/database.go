@@ -221,7 +221,7 @@ const checkExamples = 10
 
 func (p *program) checkCommand() *cobra.Command {
 	scope := crash.CheckScope{Most: checkExamples}
-	var all bool
+	var all, repair bool
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Recounts stored reports and compares the counts",
@@ -231,9 +231,13 @@ of problems and days. With --all it checks everything, which takes minutes for t
 
 It reads one snapshot, changes nothing, and may run while mishap serves. Exit status 1 means that
 counts differ. The counts of reports that were dropped because of their age stay for ever and cannot
-be recounted; the check then only verifies that they are large enough.`,
+be recounted; the check then only verifies that they are large enough.
+
+With --repair it first corrects the numbers of reports that are stored in full (keep_bodies_per_problem), of
+all problems. It does not correct other counts.`,
 		Example: `  mishap check
-  mishap check --all`,
+  mishap check --all
+  mishap check --repair`,
 		Args: cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error {
 			if scope.Buckets < 1 {
@@ -244,9 +248,20 @@ be recounted; the check then only verifies that they are large enough.`,
 			}
 			return nil
 		},
-		RunE: p.stored(func(ctx context.Context, s session) (string, error) { return "", p.check(ctx, s.store, scope) }),
+		RunE: p.stored(func(ctx context.Context, s session) (string, error) {
+			if repair {
+				wrong, err := s.store.RepairBodies(ctx)
+				if err != nil {
+					return "", err
+				}
+				p.printf("Numbers of reports in full: %s corrected.", crash.Counted(int64(wrong), "month of a problem",
+					"months of problems"))
+			}
+			return "", p.check(ctx, s.store, scope)
+		}),
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "everything instead of a sample")
+	cmd.Flags().BoolVar(&repair, "repair", false, "correct the numbers of reports in full")
 	cmd.Flags().IntVar(&scope.Buckets, "problems", 200, "number of problems in the sample, which has a tenth as many days")
 	cmd.Flags().Int64Var(&scope.Seed, "seed", 0, "number that selects the sample; 0: a random one")
 	cmd.MarkFlagsMutuallyExclusive("all", "problems")

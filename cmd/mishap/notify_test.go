@@ -44,6 +44,20 @@ func oldReports(t *testing.T, p *prepared, n int) {
 	dbtest.Exec(t, p.url, `update reports set rules = 1 where unbucketed = 'old' or rule = 'stacktrace'`)
 }
 
+func TestCheckRepairs(t *testing.T) {
+	t.Parallel()
+	p := prepare(t)
+	dbtest.Exec(t, p.url, `update counting set bodies_since = now();
+		insert into bucket_bodies (bucket_id, month, reports, kept)
+		values (substr(sha256('x'), 1, 20), '2026-11-01', 3, 2)`)
+	wantOutput(t, p.environ, []string{"check", "--all", "--repair"}, "1 month of a problem corrected", " 0 differences")
+	wantOutput(t, p.environ, []string{"check", "--repair"}, "0 months of problems corrected")
+	records := mustRun(t, p.environ, "audit")
+	if n := strings.Count(records, "mishap check --repair"); n != 1 {
+		t.Errorf("got %d records of repairs, want 1: %s", n, records)
+	}
+}
+
 func TestRegroupCommand(t *testing.T) {
 	t.Parallel()
 	p := prepare(t)
