@@ -206,6 +206,40 @@ func TestErase(t *testing.T) {
 	checkCounts(t, s)
 }
 
+// TestEraseNotInFull erases a machine some of whose reports are not stored in full, and dumps it before.
+func TestEraseNotInFull(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	s := dbtest.OpenConfig(t, db.Config{URL: url, KeepBodies: 2})
+	dbtest.Exec(t, url, `update counting set bodies_since = now() - interval '1 year'`)
+	const n = 60
+	save(t, s, erased, 0, n)
+	save(t, s, other, 0, n)
+	bodyless := len(dbtest.Lines(t, url, `select id::text, '' from reports where body is null and system like '5a%'`))
+	if bodyless < 5 {
+		t.Fatalf("got %d reports of the machine that are not stored in full, want more", bodyless)
+	}
+	var dump strings.Builder
+	checktest.NoError(t, upkeep.NewErasing(s).Dump(t.Context(), erased, "ada", &dump))
+	checktest.Equal(t, "dumped reports", strings.Count(dump.String(), `"kind":"report"`), n)
+	checktest.Equal(t, "of which not in full", strings.Count(dump.String(), `"full_text_not_stored":true`), bodyless)
+	checkCounts(t, s)
+	if e := work(t, s, erased, false); e.Counts.Reports != n {
+		t.Errorf("got %+v, want %d reports erased", e.Counts, n)
+	}
+	key := fmt.Sprint(*db.SystemKey(erased))
+	if found := traces(t, url, marker, string(erased), key); len(found) > 0 {
+		t.Errorf("traces are left:\n%s", strings.Join(found, "\n"))
+	}
+	checkCounts(t, s)
+	for i := range n {
+		if _, _, err := s.SaveReport(t.Context(), report(t, erased, i)); code(err) != "erased" {
+			t.Fatalf("report %d sent again: got %v, want that it is refused", i, err)
+		}
+	}
+	checkCounts(t, s)
+}
+
 // code returns the code of an error.
 func code(err error) string {
 	if e, ok := errors.AsType[*crash.Error](err); ok {

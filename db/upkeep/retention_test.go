@@ -132,6 +132,42 @@ func TestRuns(t *testing.T) {
 	checkExpired(t, store)
 }
 
+// TestRunsNotInFull checks that runs look at reports that are not stored in full, and change nothing of them.
+func TestRunsNotInFull(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	store := dbtest.OpenConfig(t, db.Config{URL: url, KeepBodies: 2, Now: func() time.Time { return today }})
+	dbtest.Exec(t, url, `update counting set bodies_since = $1`, today.AddDate(-1, 0, 0))
+	s := upkeep.NewRetention(store, dbtest.Must(privacy.Parse("UserGroups=secret", "private"))(t))
+	var ids []crash.OopsID
+	for i := range 6 {
+		id, _ := saveOld(t, store, 6-i, crashtest.Native(crashtest.Process(i)))
+		ids = append(ids, id)
+	}
+	const rows = `select id::text, concat_ws('|', complete, quality) from reports where body is null`
+	before := dbtest.Lines(t, url, rows)
+	if len(before) != 4 {
+		t.Fatalf("got %d reports that are not stored in full, want 4", len(before))
+	}
+	for _, step := range []struct {
+		kind    privacy.RunKind
+		changed int64
+	}{{privacy.RunCheck, 0}, {privacy.RunApply, 2}, {privacy.RunApply, 0}, {privacy.RunExpire, 2}} {
+		r := run(t, s, step.kind, today)
+		if r.LookedAt != 6 || r.Changed != step.changed {
+			t.Errorf("%s: got %d of %d changed, want %d of 6", step.kind, r.Changed, r.LookedAt, step.changed)
+		}
+	}
+	checktest.Diff(t, "reports that are not stored in full", dbtest.Lines(t, url, rows), before)
+	for _, id := range ids {
+		r, err := store.Report(t.Context(), id)
+		if err != nil || r.Fields["UserGroups"] != "" || r.Fields["Package"] == "" {
+			t.Errorf("got %v, %v; want the secret field dropped and the others there", r.Fields, err)
+		}
+	}
+	checkExpired(t, store)
+}
+
 func checkExpired(t *testing.T, s *db.Store) {
 	t.Helper()
 	result, err := upkeep.Check(t.Context(), s, crash.CheckScope{Most: 10}, func() {})

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -16,8 +17,10 @@ import (
 	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/symbols/debuginfo"
+	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/db/symbols"
+	"mishap/db/upkeep"
 	"mishap/handlers/ingest"
 )
 
@@ -225,6 +228,46 @@ func TestAskForCore(t *testing.T) {
 	h.wantCore(t, "m4", addresses(), false)
 	h.post(t, late, text("another core")).want(t, http.StatusOK, strings.Split(late, "/")[1])
 	h.wantFiles(t, strings.Split(first, "/")[1]+".core") // the late one is not needed
+}
+
+// TestAskForCoreBeyondTheLimit checks that a report whose core is asked for is stored in full although its problem has
+// enough reports, before its machine gets the answer.
+func TestAskForCoreBeyondTheLimit(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	store := dbtest.OpenConfig(t, db.Config{URL: url, KeepBodies: 2, Now: func() time.Time { return today }})
+	h := &fixture{store: store, url: url, data: t.TempDir(), metrics: prometheus.NewRegistry()}
+	h.serve(t, nil)
+	inFull := func(path string, want bool) {
+		t.Helper()
+		id := dbtest.Must(crash.ParseOopsID(strings.Split(path, "/")[1]))(t)
+		r := dbtest.Must(h.store.Report(t.Context(), id))(t)
+		if r.TypedOnly == want || (r.Fields["ProcMaps"] != "") != want {
+			t.Errorf("%s: got %v, want it in full: %v", path, r.Fields, want)
+		}
+	}
+	for n := range 6 { // no instance symbolises yet
+		inFull(h.wantCore(t, "m", addresses(crashtest.Process(n)), false), n < 2)
+	}
+	h.symbolised(t)
+	h.Close() // it remembers for a moment that no core was wanted
+	h.serve(t, func(d *ingest.Deps) { d.Registerer = prometheus.NewRegistry() })
+	path := h.wantCore(t, "m", addresses(crashtest.Process(6)), true)
+	inFull(path, true)
+	again := h.wantCore(t, "m", addresses(crashtest.Process(5)), true) // is stored already, without its text
+	inFull(again, true)
+	id := strings.Split(path, "/")[1]
+	h.post(t, path, text("core")).want(t, http.StatusOK, id)
+	h.wantFiles(t, id+".core")
+	inFull(h.wantCore(t, "m", addresses(crashtest.Process(7)), false), false)
+	h.counted(t)
+	b := dbtest.Must(h.store.Bodies(t.Context(), *h.report(t, dbtest.Must(crash.ParseOopsID(id))(t)).Bucket))(t)
+	if b.Stored != 4 || b.All != 8 {
+		t.Errorf("got %d of %d in full, want 4 of 8", b.Stored, b.All)
+	}
+	if c := dbtest.Must(upkeep.Check(t.Context(), h.store, crash.CheckScope{Most: 5}, func() {}))(t); c.Found > 0 {
+		t.Errorf("check: got %+v, want no difference", c)
+	}
 }
 
 // TestAskForUngroupedCore checks that crashes that no signature tells apart, as of Go programs, do not
