@@ -172,6 +172,7 @@ type ReportRow struct {
 	Occurred   time.Time
 	Bucket     *BucketID // nil: in no bucket
 	Unbucketed string    // why it is in no bucket
+	TypedOnly  bool      // the full text is not stored
 }
 
 // StoredReport is one report as the database returns it.
@@ -179,9 +180,7 @@ type StoredReport struct {
 	ReportRow
 	Rule   GroupingRule // the rule that grouped it
 	Rules  int          // version of the grouping rules that were applied
-	Fields Fields
-	// TypedOnly is whether the full text is not stored. Then Fields has only the fields that the summary holds.
-	TypedOnly bool
+	Fields Fields       // if the full text is not stored, only those that the summary holds
 }
 
 // TypedFields returns the fields of a report that its summary holds.

@@ -35,6 +35,10 @@ func bucketMonthArgs(keys []bucketMonth) pgx.NamedArgs {
 	}
 }
 
+// noBody is the quality of a report without a body, so that lists need not read the body itself, which may be in an
+// archive.
+const noBody = -1
+
 // maxCombinations limits the combinations of a bucket in a month, because machines may send any version.
 const maxCombinations = 1000
 

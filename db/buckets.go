@@ -417,7 +417,7 @@ func (s *Store) decideQuality(ctx context.Context) (n int, err error) {
 // ReportColumns are the columns that ScanReport reads.
 const ReportColumns = `
 	id, problem_type, title, executable, package, version, source_package, release, architecture, package_architecture,
-	address_signature, proposed, complete, system, occurred, bucket_id, unbucketed`
+	address_signature, proposed, complete, system, occurred, bucket_id, unbucketed, coalesce(quality < 0, false)`
 
 // ScanReport scans a row of ReportColumns.
 func ScanReport(row pgx.CollectableRow) (r crash.ReportRow, err error) {
@@ -436,7 +436,7 @@ func scanReportAnd(row pgx.CollectableRow, r *crash.ReportRow, more ...any) erro
 	return row.Scan(append([]any{
 		(*[16]byte)(&r.ID), &r.ProblemType, &r.Title, &r.Executable, &r.Package, &r.Version, &r.SourcePackage, &r.Release,
 		&r.Architecture, &r.PackageArchitecture, &r.AddressSignature, &r.Proposed, &r.Complete, &r.System,
-		OrZero(&r.Occurred), &r.Bucket, &r.Unbucketed,
+		OrZero(&r.Occurred), &r.Bucket, &r.Unbucketed, &r.TypedOnly,
 	}, more...)...)
 }
 

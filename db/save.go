@@ -635,7 +635,7 @@ func (r *copyRows) Next() bool {
 	r.reports = r.reports[1:]
 	body, quality := p.body, p.Quality
 	if p.bodyless {
-		body, quality = nil, 0
+		body, quality = nil, noBody
 	}
 	r.values = append(r.values[:0],
 		grouping.RulesVersion, (*[16]byte)(&p.ID), p.Received(), p.occurred, p.Day, p.Counted, (*string)(&p.System),

@@ -2035,7 +2035,7 @@ COMMENT ON COLUMN reports.address_signature IS 'Signature of modules and offsets
 COMMENT ON COLUMN reports.proposed IS 'Whether the package came from the proposed pocket.';
 COMMENT ON COLUMN reports.complete IS 'Whether the report has a stack, a traceback or the text that its rule reads.';
 COMMENT ON COLUMN reports.body IS 'All fields, each name and value after its length, compressed by S2. Stored outside the row and not compressed again. Null: not stored, because the problem had enough of that month.';
-COMMENT ON COLUMN reports.quality IS 'How much the report says about its crash. 0: nothing, or it has no body. 1: something, but no names of functions. 2 to 100: so many per cent of the functions have names. Null: not decided yet.';
+COMMENT ON COLUMN reports.quality IS 'Per cent of named functions; 1: none; 0: nothing; -1: no body; null: undecided.';
 
 CREATE TABLE rule_edges (
     bucket_id bytea NOT NULL,

@@ -384,6 +384,8 @@ func plainText(cell any) string {
 		return strconv.Itoa(v)
 	case int64:
 		return strconv.FormatInt(v, 10)
+	case bool:
+		return strconv.FormatBool(v)
 	case time.Time:
 		if !v.IsZero() {
 			return v.UTC().Format(time.RFC3339)

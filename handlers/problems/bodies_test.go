@@ -41,6 +41,17 @@ func TestReportsNotInFull(t *testing.T) {
 	}
 	admin.Get("/oops/"+last).WantText(".missing", "keep_bodies_per_problem")
 
+	for _, path := range []string{of.Path(), "/user/" + string(crash.NewSystemID("machine"))} {
+		a := c.Get(path).Want(http.StatusOK)
+		checktest.Equal(t, path+": marked rows", strings.Count(a.Body, ">not in full<"), 4)
+	}
+	csv := c.Get(of.Path() + ".csv").Want(http.StatusOK).Body
+	if strings.Count(csv, ",false") != 4 || strings.Count(csv, ",true") != 2 {
+		t.Errorf("got %s, want 2 of 6 reports in full", csv)
+	}
+	if list := c.Get(of.Path() + ".json").Want(http.StatusOK).Body; strings.Count(list, `"stored_in_full":false`) != 4 {
+		t.Errorf("got %s, want 4 reports not in full", list)
+	}
 	c.Get(of.Path()).Want(http.StatusOK).WantText(".reports", "2 of 6 reports since").
 		WantText(".stack", "tide_parse_row")
 	c.Get(of.Path()+"?report="+last).Want(http.StatusOK).WantText(".stack .missing", crash.NotStored)

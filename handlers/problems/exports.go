@@ -168,7 +168,7 @@ func occurrenceText(o crash.Occurrence) string {
 // reportColumns are the columns of lists of reports.
 var reportColumns = []string{
 	"report", "arrived", "occurred", "problem_type", "title", "package", "version", "source_package", "release",
-	"architecture", "machine", "problem", "url",
+	"architecture", "machine", "problem", "url", "stored_in_full",
 }
 
 // machineColumn is the place of the machine in reportColumns.
@@ -255,6 +255,7 @@ func (s *Pages) reportRow(request *http.Request, r crash.ReportRow) export.Row {
 			r.ID.String(), r.ID.Received(), r.Occurred, r.ProblemType, r.Title, r.Package, r.Version, r.SourcePackage,
 			string(r.Release), r.Architecture,
 			string(web.CurrentUser(request).VisibleSystem(r.System, r.SourcePackage)), problem, s.web.Base.String() + path,
+			!r.TypedOnly,
 		},
 		Path: path, Title: title, First: r.ID.Received(), Last: r.ID.Received(),
 		Summary: fmt.Sprintf("%s %s on %s, %s.", r.Package, r.Version, r.Release, r.Architecture),

@@ -170,6 +170,15 @@ func problem(user crash.User) problemsview.ProblemPage {
 	return page
 }
 
+// notInFull returns a problem of which few reports are stored in full.
+func notInFull() problemsview.ProblemPage {
+	page := problem(viewer)
+	page.Reports.Bodies = crash.Bodies{Stored: 1000, All: 84_210, Since: now.AddDate(0, 0, -20)}
+	page.Reports.Rows = reportList().Rows
+	page.Shell.Look.OpenReports = true
+	return page
+}
+
 // hugeProblem returns a problem with a long signature, many versions and many bugs.
 func hugeProblem() problemsview.ProblemPage {
 	page := problem(admin)
@@ -314,6 +323,7 @@ func specimens() []specimen {
 		{"Problem, without names", problemsview.Problem(nameless(false))},
 		{"Problem, core asked for", problemsview.Problem(nameless(true))},
 		{"Problem, too much", problemsview.Problem(hugeProblem())},
+		{"Problem, few reports in full", problemsview.Problem(notInFull())},
 		{"Problem, tracker unavailable", problemsview.Problem(trackerAway())},
 		{"Review, searching the tracker", bugsview.Review(review(nil))},
 		{"Review, tracker unavailable",

@@ -40,6 +40,8 @@ func things() []specimen {
 	loose := report
 	loose.Bucket, loose.Unbucketed, loose.Fields = nil, "It has neither a stack nor a traceback.",
 		crash.Fields{"ProblemType": "Crash"}
+	part := report
+	part.Fields, part.TypedOnly = part.TypedFields(), true
 	machine := problemsview.SystemPage{Shell: shell("Machine", viewer), System: crash.SystemID(strings.Repeat("9f3a", 32)),
 		Reports: reportList()}
 	machine.Reports.Next = "/user/machine-1?after=1"
@@ -51,6 +53,10 @@ func things() []specimen {
 			Grouping: why, Core: 41_000_000})},
 		{"Report, in no problem", problemsview.Report(problemsview.ReportPage{Shell: shell("Report", viewer),
 			Report: loose})},
+		{"Report, not in full", problemsview.Report(problemsview.ReportPage{Shell: shell("Report", admin), Report: part,
+			Stack: problemsview.NewStack(part), Pager: way, Grouping: why, NotStored: &problemsview.NotStored{
+				Bodies: crash.Bodies{Stored: 1000, All: 84_210}, Newest: crash.NewOopsID(now.Add(-time.Hour)),
+				Admin: true}})},
 		{"Machine", problemsview.System(machine)},
 		{"Machine, nothing reported", problemsview.System(problemsview.SystemPage{Shell: shell("Machine", viewer),
 			System:  "machine-2",
@@ -76,6 +82,7 @@ func reportList() problemsview.ReportList {
 			Bucket: new(bucket(i).ID),
 			Summary: crash.Summary{ProblemType: "Crash", Title: bucket(i).Title, Package: "tidewatch",
 				Version: fmt.Sprintf("46.%d-0ubuntu2", i), Release: releases[i%3], Architecture: "amd64", Proposed: i == 1},
+			TypedOnly: i == 2,
 		}
 		if i == 3 {
 			row.Bucket, row.Unbucketed = nil, "It has neither a stack nor a traceback."
