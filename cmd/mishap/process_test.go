@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"mishap/cmd/mishap/config"
+	"mishap/crash"
 	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
 	"mishap/crash/symbols/sandbox"
@@ -327,6 +328,44 @@ func TestPrivateDatabaseIsShared(t *testing.T) {
 		t.Errorf("front page: got %q, want the 2 acknowledged reports, the repeated one counted once", page)
 	}
 	p.stops()
+}
+
+// TestSnapshotOfTwoServers stops two servers on one data_dir at once, which write the snapshot of the index at the same
+// time. Then both start from it.
+func TestSnapshotOfTwoServers(t *testing.T) {
+	t.Parallel()
+	environ := ownDatabase(t)
+	var servers [2]*process
+	var addresses [2]map[string]string
+	for round := range 3 {
+		for i := range servers {
+			servers[i], addresses[i] = serveProcess(t, environ)
+			servers[i].until("loaded the problems")
+			if round > 0 && !strings.Contains(servers[i].said.String(), "loaded the snapshot of the index") {
+				t.Errorf("a server has not used the snapshot: %s", servers[i].said)
+			}
+		}
+		if status := postTo(t, addresses[round%2]["ingest_listen"], "machine",
+			crashtest.Native(crashtest.Process(round))); status != http.StatusOK {
+			t.Fatalf("report: got status %d", status)
+		}
+		want := "<span>" + crash.Counted(int64(round+1), "report", "reports") + "</span>"
+		for i := range servers {
+			if page := getText(t, "http://"+addresses[i]["listen"]+"/?period=year"); !strings.Contains(page, want) {
+				t.Errorf("front page: got %q, want %s", page, want)
+			}
+		}
+		for _, p := range servers {
+			if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, p := range servers {
+			if status := p.status(); status != exitOK || strings.Contains(p.said.String(), "the next start will take longer") {
+				t.Errorf("serve: got status %d; it printed\n%s", status, p.said)
+			}
+		}
+	}
 }
 
 // TestSecretsNeverComeOut checks that failing commands do not print the secrets of their
