@@ -54,7 +54,8 @@ func TestReportsNotInFull(t *testing.T) {
 	}
 	c.Get(of.Path()).Want(http.StatusOK).WantText(".reports", "2 of 6 reports since").
 		WantText(".stack", "tide_parse_row")
-	c.Get(of.Path()+"?report="+last).Want(http.StatusOK).WantText(".stack .missing", crash.NotStored)
+	c.Get(of.Path()+"?report="+last).Want(http.StatusOK).WantText(".stack .missing", crash.NotStored).
+		WantNone(".stack > .quiet")
 	c.Get(of.Path()+"?facet=VersionSignature").Want(http.StatusOK).
 		WantText(".facets", "2 reports of this problem that are stored in full")
 	c.Get(of.Path()+"/compare?report="+last).Want(http.StatusConflict).WantText("body", "not stored")

@@ -946,7 +946,7 @@ func stackDetails(s *Stack) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if s.Text == "" {
+		if s.Text == "" && !s.typedOnly {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 72, "<p class=\"quiet\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
