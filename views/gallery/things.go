@@ -54,7 +54,7 @@ func things() []specimen {
 		{"Report, in no problem", problemsview.Report(problemsview.ReportPage{Shell: shell("Report", viewer),
 			Report: loose})},
 		{"Report, not in full", problemsview.Report(problemsview.ReportPage{Shell: shell("Report", admin), Report: part,
-			Stack: problemsview.NewStack(part), Pager: way, Grouping: why, NotStored: &problemsview.NotStored{
+			Pager: way, Grouping: why, NotStored: &problemsview.NotStored{
 				Bodies: crash.Bodies{Stored: 1000, All: 84_210}, Newest: crash.NewOopsID(now.Add(-time.Hour)),
 				Admin: true}})},
 		{"Machine", problemsview.System(machine)},
