@@ -361,7 +361,8 @@ func TestSnapshotOfTwoServers(t *testing.T) {
 			}
 		}
 		for _, p := range servers {
-			if status := p.status(); status != exitOK || strings.Contains(p.said.String(), "the next start will take longer") {
+			status := p.status()
+			if status != exitOK || strings.Contains(p.said.String(), "the next start will take longer") {
 				t.Errorf("serve: got status %d; it printed\n%s", status, p.said)
 			}
 		}
