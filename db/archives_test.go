@@ -32,6 +32,7 @@ var askArchives = map[string]string{
 	"db.sqlReportsLeft": "no report may be left", "db.sqlEmptiedBuckets": "no report may be left",
 	"db.sqlDaysOfMachine": "exact counts", "db.sqlSurplusOfMachine": "exact counts",
 	"db.sqlDescribeAgain": "exact after an erasure", "db.sqlArrivedLater": "exact after an erasure",
+	"db.sqlWrongBodies": "exact counts", "db.sqlCorrectBodies": "exact counts",
 	"db.sqlUndecided": "all reports get a quality", "db.sqlInsertRun": "the size of all reports, at the start of a run",
 	"upkeep.sqlNeeded": "counts of stored reports stay",
 	"upkeep.sqlEnded":  "no report may be left", "upkeep.sqlStillEnded": "no report may be left",
