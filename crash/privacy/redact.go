@@ -393,22 +393,22 @@ func replaceLone(s string, re *regexp.Regexp, hide func(m, before, after string)
 
 // anywhere lists lower-case texts. Each rule that applies to all texts requires one of them, or one
 // of the forms of [hasShape].
-var anywhere = []string{
+var anywhere = startsOf(
 	"@", "%2f", "%40", "://", "home", "/root/", "/run/", "/media/", "/mnt/", "users", `\`, "~", "/mail/", "/crontabs/",
 	"accountsservice", "/ppd/", "system-connections", "bearer", "basic", "ghp_", "gho_", "ghu_", "ghs_", "ghr_",
 	"github_pat", "glpat-", "xox", "akia", "aiza", "sk-", "npm_", "hf_", "dop_v1", "pypi-", "k_live", "k_test", "ya29",
 	"sg.", "eyj", "-----begin", "0x", "ip-", ".local", ".lan", ".intranet", ".corp", ".fritz", "[removed]",
 	"serial", "s/n", "asset",
-}
+)
 
 // inText lists additional texts, one of which each rule for prose requires.
-var inText = []string{
+var inText = startsOf(
 	"pass", "pin", "otp", "key", "sig=", "sig:", "sig ", "sig\"", "sig'", "pwd", "secret", "token", "credential",
 	"sess", "cookie", "auth", "sid=", "sid:", "sid ", "sid\"", "sid'", "psk", "user", "login", "logname",
 	"name", "ssid", "account", "host", "machine", "uid=",
 	"gid=", "groups=", "sudo", "su ", "su\t", "su\n", "command ", "server", "resolve", "lookup", "connect", "ssh",
 	"scp", ",",
-}
+)
 
 // Quiet reports whether no rule applies to a text in lower case. It accepts several joined texts,
 // to test them at once.
@@ -430,16 +430,34 @@ func suspiciousSignature(s string) bool {
 	return containsAny(lower, anywhere) || strings.ContainsAny(s, " ='\"\t\n") && containsAny(lower, inText) || hasShape(s)
 }
 
-func containsAny(s string, parts []string) bool {
-	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(s, part) })
+// starts are the rests of texts by their first byte, so that one pass finds any of them.
+type starts [256][]string
+
+func startsOf(texts ...string) *starts {
+	var of starts
+	for _, text := range texts {
+		of[text[0]] = append(of[text[0]], text[1:])
+	}
+	return &of
+}
+
+func containsAny(s string, parts *starts) bool {
+	for i := range len(s) {
+		for _, rest := range parts[s[i]] {
+			if strings.HasPrefix(s[i+1:], rest) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // hasShape reports whether a text contains something in the form of an address, an identifier, a
 // key or a number of a telephone or an account, or hidden characters.
 func hasShape(s string) bool {
-	var hex, word, digits, dots, pairs, colons int // lengths of runs, and counts within them
-	numerals := 0                                  // in a run of digits and what separates them in numbers of telephones
-	double, numbered := false, false               // in a run of hexadecimal digits and colons: "::" and a digit occurred
+	var hex, word, digits, dots, pairs, fours, colons int // lengths of runs, and counts within them
+	numerals := 0                                         // in a run of digits and what separates them in numbers of telephones
+	double, numbered := false, false                      // in a run of hexadecimal digits and colons: "::" and a digit occurred
 	hidden := false
 	for i := range len(s) {
 		c := s[i]
@@ -454,13 +472,19 @@ func hasShape(s string) bool {
 			if c == '-' && hex >= 8 {
 				return true
 			}
-			// Pairs, 00:1a:2b:3c:4d:5e, and groups of four, 001a.2b3c.4d5e.
-			if (c == ':' || c == '-' || c == '_') && hex >= 2 || c == '.' && hex >= 4 {
-				if pairs++; pairs >= 2 {
-					return true
-				}
+			// Pairs, 00:1a:2b:3c:4d:5e or _00_1A_2B_3C_4D_5E, and groups of four, 001a.2b3c.4d5e.
+			if (c == ':' || c == '-' || c == '_') && hex >= 2 {
+				pairs++
 			} else if c != '_' {
 				pairs = 0
+			}
+			if c == '.' && hex >= 4 {
+				fours++
+			} else {
+				fours = 0
+			}
+			if pairs >= 5 || fours >= 2 {
+				return true
 			}
 			hex = 0
 		}
