@@ -72,7 +72,10 @@ type Occurrence struct {
 // Compare orders occurrences by time, then by version (see [dpkg.Order]), then by the name of the
 // release. The database type "occurrence" sorts in the same order.
 func (o Occurrence) Compare(other Occurrence) int {
-	return cmp.Or(o.At.Compare(other.At), dpkg.Order(o.Version, other.Version), cmp.Compare(o.Release, other.Release))
+	if c := o.At.Compare(other.At); c != 0 {
+		return c
+	}
+	return cmp.Or(dpkg.Order(o.Version, other.Version), cmp.Compare(o.Release, other.Release))
 }
 
 // SeenSpan summarises the reports of a problem from one release: the oldest, the newest, and the

@@ -176,15 +176,20 @@ func appendPart(key []byte, s string) []byte {
 			key = append(key, ranks[s[0]])
 			s = s[1:]
 		}
-		rest := strings.TrimLeft(s, "0123456789")
-		key = appendDigits(append(key, rankEnd), s[:len(s)-len(rest)])
-		s = rest
+		n := 0
+		for n < len(s) && isDigit(s[n]) {
+			n++
+		}
+		key = appendDigits(append(key, rankEnd), s[:n])
+		s = s[n:]
 	}
 	return append(key, rankEnd)
 }
 
 func appendDigits(key []byte, digits string) []byte {
-	digits = strings.TrimLeft(digits, "0")
+	for digits != "" && digits[0] == '0' {
+		digits = digits[1:]
+	}
 	n := len(digits)
 	for ; n >= 255; n -= 255 {
 		key = append(key, 255)
