@@ -1,6 +1,7 @@
 package db
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -193,7 +194,10 @@ func (k *indexCache) update(ctx context.Context, s *Store) error {
 		next.ix, next.inUse = last.ix, last.inUse
 	} else {
 		ctx = context.WithoutCancel(ctx) // the next caller needs it too
-		if last, err = s.load(ctx, at); err != nil {
+		var group errgroup.Group
+		group.Go(func() (err error) { last, err = s.load(ctx, at); return err })
+		group.Go(func() (err error) { next.inUse, err = readVersionsInUse(ctx, s); return err })
+		if err := group.Wait(); err != nil {
 			return err
 		}
 		next.ix = last.ix
@@ -201,15 +205,15 @@ func (k *indexCache) update(ctx context.Context, s *Store) error {
 	if err := s.applyNewer(ctx, last); err != nil {
 		return err
 	}
-	changed := !same
 	if same {
+		var changed bool
 		if err := s.Pool.QueryRow(ctx, sqlVersionsChanged, pgx.NamedArgs{"round": last.at.round}).Scan(&changed); err != nil {
 			return err
 		}
-	}
-	if changed {
-		if next.inUse, err = readVersionsInUse(ctx, s); err != nil {
-			return err
+		if changed {
+			if next.inUse, err = readVersionsInUse(ctx, s); err != nil {
+				return err
+			}
 		}
 	}
 	server, newest, err := s.historyNow(ctx)
@@ -292,6 +296,9 @@ func (s *Store) loadIndex(ctx context.Context) (*index.Index, error) {
 	b.Update(func(u *index.Updater) { // this locks the index for long, but no other goroutine has it yet
 		err = inParallel(ctx, s, buckets, func(ctx context.Context, args pgx.NamedArgs, add func(func())) error {
 			some, err := s.indexBuckets(ctx, sqlIndexAllBuckets, args)
+			for i := range some {
+				some[i].Prepare()
+			}
 			add(func() {
 				for _, b := range some {
 					u.SetBucket(b, seen[b.ID]...)
@@ -683,17 +690,26 @@ func (st *statuses) judge(old *statuses, now time.Time) {
 			return false
 		})
 	}
-	judging, judged := st.judging(now), make(map[crash.BucketID]bool, len(changed))
-	for chunk := range slices.Chunk(changed, judgeChunk) {
-		states := make(map[crash.BucketID]index.State, len(chunk))
-		for _, id := range chunk {
-			if p, ok := st.ix.Problem(id); ok && !judged[id] {
-				judged[id] = true
-				states[id] = index.State{Word: judging.of(p).Word, Bug: st.bugs[id].Number, People: st.peopleOf(p)}
+	slices.SortFunc(changed, func(a, b crash.BucketID) int { return bytes.Compare(a[:], b[:]) })
+	chunks := slices.Collect(slices.Chunk(slices.Compact(changed), judgeChunk))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(chunks)) {
+		workers.Go(func() {
+			judging := st.judging(now)
+			for i := next.Add(1) - 1; int(i) < len(chunks); i = next.Add(1) - 1 {
+				states := make(map[crash.BucketID]index.State, len(chunks[i]))
+				for _, id := range chunks[i] {
+					if p, ok := st.ix.Problem(id); ok {
+						states[id] = index.State{Word: judging.of(p).Word, Bug: st.bugs[id].Number,
+							People: st.peopleOf(p)}
+					}
+				}
+				st.ix.SetStates(states)
 			}
-		}
-		st.ix.SetStates(states)
+		})
 	}
+	workers.Wait()
 }
 
 // judging judges problems. It groups and counts the versions of each package once.

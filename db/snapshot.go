@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -35,8 +37,8 @@ import (
 const (
 	// SnapshotName is the name of the file in Config.DataDir.
 	SnapshotName     = "index.snapshot"
-	snapshotFormat   = "mishap index 1\n\x00"
-	snapshotHeadSize = len(snapshotFormat) + 8*6 + 16 + 4
+	snapshotFormat   = "mishap index 2\n\x00"
+	snapshotHeadSize = len(snapshotFormat) + 8*6 + 16 + sha256.Size + 4
 	snapshotRows     = 2000     // buckets in a block
 	maxSnapshotBlock = 64 << 20 // bytes
 	snapshotAge      = time.Hour
@@ -44,13 +46,30 @@ const (
 
 // snapshotHead says which database and which of its states a snapshot comes from.
 type snapshotHead struct {
-	schema   int64   // number of migrations that the program knows
-	history  history // newest round of the rows
-	round    int64   // all rows up to this round are in the snapshot
-	erasures int64   // number of erasures when it was written
-	buckets  int64   // number of rows
-	sum      uint32  // checksum of all blocks
+	schema   int64             // number of migrations that the program knows
+	history  history           // newest round of the rows
+	round    int64             // all rows up to this round are in the snapshot
+	erasures int64             // number of erasures when it was written
+	buckets  int64             // number of rows
+	sum      uint32            // checksum of all blocks
+	program  [sha256.Size]byte // checksum of the program that wrote it
 }
+
+// ownProgram returns the checksum of the running program. Another one may have other rules for what visitors see.
+var ownProgram = sync.OnceValues(func() (sum [sha256.Size]byte, err error) {
+	name, err := os.Executable()
+	if err != nil {
+		return sum, err
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return sum, err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	hash := sha256.New()
+	_, err = io.Copy(hash, f)
+	return [sha256.Size]byte(hash.Sum(nil)), err
+})
 
 // history names a round by the start of the server at which it ran. Without a start, no round has run yet.
 type history struct {
@@ -92,7 +111,7 @@ func (h snapshotHead) encode() []byte {
 	for _, n := range []int64{h.schema, h.history.round, h.round, h.erasures, h.buckets, int64(h.sum)} {
 		b = binary.BigEndian.AppendUint64(b, uint64(n)) //nolint:gosec // decoded alike
 	}
-	b = append(b, h.history.start[:]...)
+	b = append(append(b, h.history.start[:]...), h.program[:]...)
 	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
@@ -129,7 +148,7 @@ func readHead(f io.Reader) (h snapshotHead, err error) {
 		b = b[8:]
 	}
 	h.sum = uint32(wide) //nolint:gosec // encoded from 32 bits
-	copy(h.history.start[:], b)
+	copy(h.program[:], b[copy(h.history.start[:], b):])
 	if h.schema != int64(len(own)) {
 		return h, errForeign
 	}
@@ -194,10 +213,11 @@ func (s *Store) writeSnapshot(ctx context.Context, l *loadedIndex) (head snapsho
 	_, err = out.Write(make([]byte, snapshotHeadSize))
 	for at, more := 0, true; more && err == nil; at += snapshotRows {
 		var rows []index.BucketRow
+		var programs []index.Program
 		var versions []string
 		var origins []index.Origin
-		rows, versions, origins, more = l.ix.Rows(at, at+snapshotRows)
-		block := encodeBlock(rows, versions, origins)
+		rows, programs, versions, origins, more = l.ix.Rows(at, at+snapshotRows)
+		block := encodeBlock(rows, programs, versions, origins)
 		head.buckets += int64(len(rows))
 		head.sum = crc32.Update(head.sum, castagnoli, block)
 		start := binary.BigEndian.AppendUint32(nil, uint32(len(block))) //nolint:gosec // a few MB
@@ -226,6 +246,9 @@ func (s *Store) writeSnapshot(ctx context.Context, l *loadedIndex) (head snapsho
 		return head, 0, errors.New("no round has run yet")
 	}
 	head.schema, head.history, head.round, head.erasures = int64(len(own)), now.history, l.at.round, l.at.server.erasures
+	if head.program, err = ownProgram(); err != nil {
+		return head, 0, err
+	}
 	if err = out.Flush(); err == nil {
 		_, err = f.WriteAt(head.encode(), 0)
 	}
@@ -294,6 +317,10 @@ func (s *Store) loadSnapshot(ctx context.Context, at stamp) (*loadedIndex, error
 // decodeSnapshot reads the blocks of a snapshot with all cores. It leaves out days before since.
 func decodeSnapshot(ctx context.Context, f io.Reader, head snapshotHead, since index.Day,
 	there map[crash.BucketID]bool) (*index.Index, error) {
+	program, err := ownProgram()
+	if err != nil {
+		return nil, err
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	blocks, decoded := make(chan []byte), make(chan block)
 	group.Go(func() error {
@@ -315,6 +342,12 @@ func decodeSnapshot(ctx context.Context, f io.Reader, head snapshotHead, since i
 				if err != nil {
 					return err
 				}
+				for i := range b.rows {
+					if r := &b.rows[i]; !r.Plain || head.program != program {
+						r.Plain = false
+						r.Prepare()
+					}
+				}
 				select {
 				case decoded <- b:
 				case <-ctx.Done():
@@ -326,6 +359,7 @@ func decodeSnapshot(ctx context.Context, f io.Reader, head snapshotHead, since i
 	}
 	ix, buckets := index.New(), int64(0)
 	ix.Update(func(u *index.Updater) {
+		u.Expect(head.buckets)
 		for b := range decoded {
 			buckets += int64(len(b.rows))
 			b.apply(u, there)
@@ -369,9 +403,10 @@ func readBlocks(ctx context.Context, in io.Reader, want uint32, blocks chan<- []
 	}
 }
 
-// block is a decoded block. The cells of its rows have numbers of its versions and origins.
+// block is a decoded block. Its rows have numbers of its programs, and their cells those of its versions and origins.
 type block struct {
 	rows     []index.BucketRow
+	programs []index.Program
 	versions []string
 	origins  []index.Origin
 }
@@ -382,6 +417,10 @@ func (b block) apply(u *index.Updater, there map[crash.BucketID]bool) {
 	for i, v := range b.versions {
 		versions[i] = u.Version(v)
 	}
+	programs := make([]uint32, len(b.programs))
+	for i, p := range b.programs {
+		programs[i] = u.Program(p)
+	}
 	for i, o := range b.origins {
 		origins[i] = u.Origin(o)
 	}
@@ -389,6 +428,7 @@ func (b block) apply(u *index.Updater, there map[crash.BucketID]bool) {
 		if there != nil && !there[r.ID] {
 			continue
 		}
+		r.Program = programs[r.Program]
 		for i := range r.Cells {
 			c := &r.Cells[i]
 			c.Version, c.Origin = versions[c.Version], origins[c.Origin]
@@ -422,10 +462,17 @@ func (w *blockWriter) label(s string) {
 	w.number(n)
 }
 
-func encodeBlock(rows []index.BucketRow, versions []string, origins []index.Origin) []byte {
+// What a row can be, as bits.
+const (
+	isProvisional = 1 << iota
+	isPlain
+)
+
+func encodeBlock(rows []index.BucketRow, programs []index.Program, versions []string, origins []index.Origin) []byte {
 	w := &blockWriter{of: map[string]uint64{}}
 	w.number(uint64(len(rows)))
-	usedVersions, usedOrigins := map[uint32]uint64{}, map[uint16]uint64{}
+	usedPrograms, usedVersions, usedOrigins := map[uint32]uint64{}, map[uint32]uint64{}, map[uint16]uint64{}
+	var programList []index.Program
 	var versionList []string
 	var originList []index.Origin
 	for _, r := range rows {
@@ -434,14 +481,20 @@ func encodeBlock(rows []index.BucketRow, versions []string, origins []index.Orig
 		w.text(r.Signature)
 		w.text(r.Title)
 		w.text(r.Name)
-		for _, s := range []string{string(r.Rule), r.Type, r.Executable, r.Package, r.Source} {
-			w.label(s)
+		p, ok := usedPrograms[r.Program]
+		if !ok {
+			p = uint64(len(programList))
+			usedPrograms[r.Program], programList = p, append(programList, programs[r.Program])
 		}
-		var provisional uint64
+		w.number(p)
+		var is uint64
 		if r.Provisional {
-			provisional = 1
+			is |= isProvisional
 		}
-		w.number(provisional)
+		if r.Plain {
+			is |= isPlain
+		}
+		w.number(is)
 		w.signed(r.Reports)
 		w.signed(r.Systems)
 		w.signed(r.Machines)
@@ -476,6 +529,12 @@ func encodeBlock(rows []index.BucketRow, versions []string, origins []index.Orig
 	for _, list := range [][]string{w.table, versionList} {
 		end.number(uint64(len(list)))
 		for _, s := range list {
+			end.text(s)
+		}
+	}
+	end.number(uint64(len(programList)))
+	for _, p := range programList {
+		for _, s := range []string{string(p.Rule), p.Type, p.Executable, p.Package, p.Source} {
 			end.text(s)
 		}
 	}
@@ -564,6 +623,11 @@ func decodeBlock(data []byte, since index.Day) (b block, err error) {
 	end := blockReader{numbers: rest[numbers+texts : numbers+texts+ends], texts: string(rest[numbers+texts+ends:])}
 	table := end.list()
 	b.versions = end.list()
+	b.programs = make([]index.Program, end.count())
+	for i := range b.programs {
+		b.programs[i] = index.Program{Rule: crash.GroupingRule(end.text()), Type: end.text(), Executable: end.text(),
+			Package: end.text(), Source: end.text()}
+	}
 	b.origins = make([]index.Origin, end.count())
 	for i := range b.origins {
 		b.origins[i] = index.Origin{Release: end.text(), Machine: end.text(), Package: end.text()}
@@ -589,9 +653,16 @@ func decodeBlock(data []byte, since index.Day) (b block, err error) {
 func decodeRow(r *blockReader, label func() string, since index.Day, b block) (row index.BucketRow) {
 	row.ID, row.Head = r.id(), r.id()
 	row.Signature, row.Title, row.Name = r.text(), r.text(), r.text()
-	row.Rule = crash.GroupingRule(label())
-	row.Type, row.Executable, row.Package, row.Source = label(), label(), label(), label()
-	row.Provisional = r.number() == 1
+	program := r.number()
+	if program >= uint64(len(b.programs)) {
+		r.bad = true
+		return row
+	}
+	row.Program = uint32(program) //nolint:gosec // checked
+	of := b.programs[program]
+	row.Rule, row.Type, row.Executable, row.Package, row.Source = of.Rule, of.Type, of.Executable, of.Package, of.Source
+	is := r.number()
+	row.Provisional, row.Plain = is&isProvisional != 0, is&isPlain != 0
 	row.Reports, row.Systems, row.Machines = r.signed(), r.signed(), r.signed()
 	row.Seen = make([]crash.SeenSpan, r.count())
 	for i := range row.Seen {

@@ -40,7 +40,7 @@ func (s *snapshots) open(folder string) *db.Store {
 
 // contents describes everything in an index that comes from the database, in a fixed order.
 func contents(ix *index.Index) []string {
-	rows, versions, origins, _ := ix.Rows(0, 1<<30)
+	rows, _, versions, origins, _ := ix.Rows(0, 1<<30)
 	var all []string
 	for _, r := range rows {
 		var cells []string

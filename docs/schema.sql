@@ -2808,6 +2808,8 @@ CREATE INDEX buckets_head ON buckets USING btree (head);
 
 CREATE INDEX buckets_package ON buckets USING btree (package);
 
+CREATE INDEX buckets_provisional ON buckets USING btree (changed, id) WHERE provisional;
+
 CREATE INDEX buckets_source_package ON buckets USING btree (source_package);
 
 CREATE INDEX bug_states_due ON bug_states USING btree (next_read);

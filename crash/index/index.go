@@ -8,8 +8,8 @@ import (
 	"cmp"
 	"encoding/binary"
 	"iter"
-	"maps"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 	"sync"
@@ -37,7 +37,9 @@ type data struct {
 	origins   Numbers[origin]
 	releases  Numbers[string]
 	releaseOf []uint16 // by number of an origin: the number of its release
-	programs  Numbers[program]
+	programs  Numbers[Program]
+	ofProgram [][]int32           // by number of a program: buckets that have it, or had it
+	byPackage map[string][]uint32 // programs in a binary or source package
 	states    Numbers[crash.StateWord]
 	labels    *labels // of facts
 	buckets   []*[chunk]bucket
@@ -50,8 +52,6 @@ type data struct {
 	types     map[string]bool      // present and past problem types
 	cache     *cache.Cache[uint64] // by change number
 	counting  sync.Pool            // of *counting
-
-	byPackage map[string][]int32 // present and past buckets of a binary or source package
 }
 
 // chunk is the number of buckets in one array. There are several, so that adding buckets copies none.
@@ -61,8 +61,9 @@ const chunk = 4096
 func New() *Index {
 	d := &data{
 		versions: NewNumbers[string](), origins: NewNumbers[origin](), releases: NewNumbers[string](), labels: newLabels(),
-		programs: NewNumbers[program](), states: NewNumbers[crash.StateWord](), table: make([]int32, 8),
-		joined: map[int32]*joined{}, systems: map[int32]int64{}, byPackage: map[string][]int32{}, types: map[string]bool{},
+		programs: NewNumbers[Program](), states: NewNumbers[crash.StateWord](), table: make([]int32, 8),
+		joined: map[int32]*joined{}, systems: map[int32]int64{}, byPackage: map[string][]uint32{},
+		types: map[string]bool{},
 		cache: cache.New[uint64](maxCacheBytes, 0),
 	}
 	d.states.Number(crash.StateNone) // 0
@@ -113,10 +114,12 @@ func (ix *Index) hides(at int32) bool { return ix.hidden != nil && ix.hidden[ix.
 func (ix *Index) inPackage(name string) iter.Seq[int32] {
 	return func(yield func(int32) bool) {
 		seen := map[int32]bool{}
-		for _, at := range ix.byPackage[name] {
-			if head := ix.scan[at].head; !seen[at] && !ix.hides(head) {
-				if seen[at] = true; !yield(at) {
-					return
+		for _, n := range ix.byPackage[name] {
+			for _, at := range ix.ofProgram[n] {
+				if head := ix.scan[at].head; !seen[at] && !ix.hides(head) {
+					if seen[at] = true; !yield(at) {
+						return
+					}
 				}
 			}
 		}
@@ -155,11 +158,12 @@ type Bucket struct {
 	Reports, Systems            int64
 	Facts                       // of all releases; set by the index
 
-	releases    []facts   // of each release; nil: one release at most
-	versions    [2]uint32 // labels of the lowest and the highest version of all releases
-	public      *Bucket   // as visitors see it; nil: identical, apart from the title
-	hiddenTitle bool      // visitors do not see the title
-	space       *[]byte   // for the text that searches use; nil: not shared with other buckets
+	releases    []facts        // of each release; nil: one release at most
+	versions    [2]uint32      // labels of the lowest and the highest version of all releases
+	public      *Bucket        // as visitors see it; nil: identical, apart from the title
+	hiddenTitle bool           // visitors do not see the title
+	space       *[]byte        // for the text that searches use; nil: not shared with other buckets
+	prepared    *privacy.Texts // see [Bucket.Prepare]
 }
 
 // Problem is a bucket with all buckets merged into it. Its texts are those of the head; Reports is
@@ -201,8 +205,8 @@ type bucket struct {
 
 const unknown = -1
 
-// program is what buckets of one program have in common.
-type program struct {
+// Program is what buckets of one program have in common.
+type Program struct {
 	Rule                              crash.GroupingRule
 	Type, Executable, Package, Source string
 }
@@ -598,8 +602,8 @@ type Updater struct {
 	ix    *Index
 	heads map[int32]bool // problems to rebuild
 	added []int32        // buckets that were added or replaced
-	moved map[int32]bool // buckets with other days
-	days  map[Day]bool   // those days
+	moved bitset         // buckets with other days
+	days  bitset         // those days
 }
 
 // Update calls change while it holds the lock of the index. Lists see either all of the changes or
@@ -607,9 +611,30 @@ type Updater struct {
 func (ix *Index) Update(change func(*Updater)) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
-	u := &Updater{ix: ix, heads: map[int32]bool{}, moved: map[int32]bool{}, days: map[Day]bool{}}
+	u := &Updater{ix: ix, heads: map[int32]bool{}}
 	change(u)
 	u.finish()
+}
+
+// bitset is a set of small numbers.
+type bitset []uint64 // a bit for each
+
+func (s *bitset) add(n int) {
+	if more := n/64 + 1 - len(*s); more > 0 {
+		*s = append(*s, make([]uint64, more)...)
+	}
+	(*s)[n/64] |= 1 << (n % 64)
+}
+
+// each yields the numbers in order.
+func (s bitset) each(yield func(int) bool) {
+	for i, some := range s {
+		for ; some != 0; some &= some - 1 {
+			if !yield(i*64 + bits.TrailingZeros64(some)) {
+				return
+			}
+		}
+	}
 }
 
 // number returns the number of a bucket. It adds an unknown bucket if there is none.
@@ -625,32 +650,80 @@ func (d *data) number(id crash.BucketID) int32 {
 	d.bucket(at).id = id
 	d.scan = append(d.scan, listScan{key: binary.BigEndian.Uint32(id[:]), head: unknown})
 	if *slot = at + 1; len(d.scan)*4 > len(d.table)*3 {
-		d.table = make([]int32, 2*len(d.table))
-		for i := range d.scan {
-			n := int32(i)
-			*d.slot(d.bucket(n).id) = n + 1
-		}
+		d.resize(2 * len(d.table))
 	}
 	return at
+}
+
+func (d *data) resize(table int) {
+	d.table = make([]int32, table)
+	for i := range d.scan {
+		n := int32(i)
+		*d.slot(d.bucket(n).id) = n + 1
+	}
+}
+
+// Expect prepares an empty index for a number of buckets.
+func (u *Updater) Expect(buckets int64) {
+	table := len(u.ix.table)
+	for int64(table)*3 < buckets*4 {
+		table *= 2
+	}
+	u.ix.resize(table)
 }
 
 // SetBucket adds a bucket, or replaces its data. seen has an entry for each release. The days of the
 // bucket are not affected.
 func (u *Updater) SetBucket(l Bucket, seen ...crash.SeenSpan) {
+	if l.prepared == nil {
+		l.Prepare()
+	}
+	u.setBucket(l, u.Program(l.program()), seen, (*Bucket).publicCopy)
+}
+
+func (l *Bucket) program() Program { return Program{l.Rule, l.Type, l.Executable, l.Package, l.Source} }
+
+// Program returns the number of a program.
+func (u *Updater) Program(p Program) uint32 {
 	ix := u.ix
-	l.Signature = crash.Truncate(l.Signature, MaxSignature)
+	if n, ok := ix.programs.of[p]; ok {
+		return n
+	}
+	// The caller's texts may be parts of a larger one.
+	n := ix.programs.add(Program{crash.GroupingRule(strings.Clone(string(p.Rule))), strings.Clone(p.Type),
+		strings.Clone(p.Executable), strings.Clone(p.Package), strings.Clone(p.Source)})
+	ix.ofProgram = append(ix.ofProgram, nil)
+	for _, name := range []string{p.Package, p.Source} {
+		if list := ix.byPackage[name]; name != "" && !slices.Contains(list, n) {
+			ix.byPackage[name] = append(list, n)
+		}
+	}
+	if p.Type != "" {
+		ix.types[strings.Clone(p.Type)] = true
+	}
+	return n
+}
+
+// setBucket sets a bucket whose signature is short enough. It returns its number.
+func (u *Updater) setBucket(l Bucket, program uint32, seen []crash.SeenSpan, public func(*Bucket) *Bucket) int32 {
+	ix := u.ix
 	releases := make([]facts, len(seen))
 	for i, span := range seen {
 		releases[i] = ix.labels.facts(span)
 	}
 	l.setFacts(ix.labels, releases)
 	at := ix.number(l.ID)
-	head := ix.number(l.Head)
+	head := at
+	if l.Head != l.ID {
+		head = ix.number(l.Head)
+	}
 	b, scan := ix.bucket(at), &ix.scan[at]
-	var before program
-	if scan.head != unknown {
-		before = ix.programs.values[b.program]
+	known := scan.head != unknown
+	if known {
 		u.heads[scan.head] = true
+	}
+	if !known || b.program != program {
+		ix.ofProgram[program] = append(ix.ofProgram[program], at)
 	}
 	if scan.head == at {
 		ix.problems--
@@ -661,26 +734,16 @@ func (u *Updater) SetBucket(l Bucket, seen ...crash.SeenSpan) {
 	scan.head = head
 	b.text, b.reports, b.systems = l.Signature+"\x00"+l.Title+"\x00"+l.Name, l.Reports, l.Systems
 	b.facts, b.releases, b.provisional = l.facts, l.releases, l.Provisional
-	of := program{l.Rule, l.Type, l.Executable, l.Package, l.Source}
-	if n, ok := ix.programs.of[of]; ok {
-		b.program = n
-	} else {
-		b.program = ix.programs.add(program{crash.GroupingRule(strings.Clone(string(l.Rule))), strings.Clone(l.Type),
-			strings.Clone(l.Executable), strings.Clone(l.Package), strings.Clone(l.Source)})
-	}
+	b.program = program
 	m := ix.more(at)
-	m.public = l.publicCopy()
+	m.public = public(&l)
 	b.setMore(m)
 	b.changed = ix.change + 1
-	u.addToPackage(at, before, l.Package)
-	if l.Source != l.Package {
-		u.addToPackage(at, before, l.Source)
+	if known || head != at {
+		u.heads[head] = true
 	}
-	u.heads[head] = true
 	u.added = append(u.added, at)
-	if l.Type != "" {
-		ix.types[l.Type] = true
-	}
+	return at
 }
 
 // SetSystems sets the number of distinct machines of a problem of several buckets. It ignores unknown
@@ -692,22 +755,16 @@ func (u *Updater) SetSystems(head crash.BucketID, n int64) {
 	}
 }
 
-func (u *Updater) addToPackage(at int32, before program, name string) {
-	if name != "" && name != before.Package && name != before.Source {
-		u.ix.byPackage[name] = append(u.ix.byPackage[name], at)
-	}
-}
-
 // ClearDays removes the days of a bucket, before SetCell sets them again.
 func (u *Updater) ClearDays(id crash.BucketID) {
 	if at, ok := u.ix.known(id); ok {
 		l := u.ix.bucket(at)
 		for _, c := range l.cells {
-			u.days[c.day] = true
+			u.days.add(int(c.day))
 		}
 		l.cells = nil
 		l.changed = u.ix.change + 1
-		u.moved[at] = true
+		u.moved.add(int(at))
 	}
 }
 
@@ -725,7 +782,8 @@ func (u *Updater) SetCell(id crash.BucketID, day Day, release, version, machine,
 		day: day, origin: u.originNumber(release, machine, pkg), version: u.versionNumber(version),
 		n: uint32(min(max(reports, 0), 1<<32-1)),
 	}
-	u.moved[at], u.days[day] = true, true
+	u.moved.add(int(at))
+	u.days.add(int(day))
 	i, found := slices.BinarySearchFunc(l.cells, c, cell.compare)
 	if found {
 		l.cells[i].n = c.n
@@ -760,8 +818,8 @@ func (u *Updater) finish() {
 	for head := range u.heads {
 		u.ix.join(head, members[head])
 	}
-	for at := range u.moved {
-		if l := u.ix.bucket(at); cap(l.cells) > len(l.cells) { // spare capacity takes memory
+	for at := range u.moved.each {
+		if l := u.ix.bucket(int32(at)); cap(l.cells) > len(l.cells) { // spare capacity takes memory
 			l.cells = append(make([]cell, 0, len(l.cells)), l.cells...)
 		}
 	}
@@ -819,24 +877,27 @@ func (ix *Index) join(head int32, members []int32) {
 
 // setDays updates the numbers of reports by day.
 func (u *Updater) setDays() {
-	moved := slices.Sorted(maps.Keys(u.moved))
-	fresh := map[Day]*dayCounts{}
-	for day := range u.days {
-		fresh[day] = &dayCounts{day: day}
+	var moved []int32
+	for at := range u.moved.each {
+		moved = append(moved, int32(at))
+	}
+	fresh := make([]*dayCounts, len(u.days)*64)
+	for day := range u.days.each {
+		fresh[day] = &dayCounts{day: Day(day)}
 	}
 	for _, at := range moved {
 		for _, c := range u.ix.bucket(at).cells {
-			if f := fresh[c.day]; f != nil {
-				f.add(at, c.n, c.origin)
+			if int(c.day) < len(fresh) && fresh[c.day] != nil {
+				fresh[c.day].add(at, c.n, c.origin)
 			}
 		}
 	}
-	for day, f := range fresh {
-		i, ok := slices.BinarySearchFunc(u.ix.days, day, func(d dayCounts, day Day) int { return int(d.day) - int(day) })
+	for day := range u.days.each {
+		i, ok := slices.BinarySearchFunc(u.ix.days, day, func(d dayCounts, day int) int { return int(d.day) - day })
 		if !ok {
-			u.ix.days = slices.Insert(u.ix.days, i, dayCounts{day: day})
+			u.ix.days = slices.Insert(u.ix.days, i, dayCounts{day: Day(day)})
 		}
-		u.ix.days[i] = u.ix.days[i].merged(f, moved)
+		u.ix.days[i] = u.ix.days[i].merged(fresh[day], moved)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math/bits"
 	"slices"
 	"sort"
 	"strings"
@@ -98,7 +97,7 @@ type list struct {
 	window  window
 	release crash.Release // its facts are those of the rows; empty: all releases
 	found   []found       // the first rows, or all
-	listed  []uint64      // a bit for each bucket that is a problem of the list; nil if the list is that of a filter only
+	listed  bitset        // the problems of the list; nil if the list is that of a filter only
 	past    bool          // something was counted in the preceding period
 	totals  Totals
 }
@@ -113,11 +112,9 @@ func (l *list) problems(yield func(int32) bool) {
 			}
 		}
 	}
-	for i, some := range l.listed {
-		for ; some != 0; some &= some - 1 {
-			if !yield(int32(i*64 + bits.TrailingZeros64(some))) { //nolint:gosec // a number of a bucket
-				return
-			}
+	for at := range l.listed.each {
+		if !yield(int32(at)) { //nolint:gosec // a number of a bucket
+			return
 		}
 	}
 }
@@ -181,7 +178,7 @@ func (ix *Index) newList(f Filter, match func(*Problem) bool, top bool) *list {
 	packages := f.packages()
 	plain := match == nil && packages == nil && f.all()
 	if !plain || f.Query != "" {
-		l.listed = make([]uint64, (len(ix.scan)+63)/64)
+		l.listed = make(bitset, (len(ix.scan)+63)/64)
 	}
 	v, visible := newView(), newView()
 	for i, count := range n.count {
@@ -210,7 +207,7 @@ func (ix *Index) newList(f Filter, match func(*Problem) bool, top bool) *list {
 			l.totals.Problems++
 			l.totals.Reports += count
 			if l.listed != nil {
-				l.listed[i/64] |= 1 << (i % 64)
+				l.listed.add(i)
 			}
 		}
 	}

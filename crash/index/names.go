@@ -357,10 +357,11 @@ func (f Filter) seen(p *Problem, v *viewed) *Problem {
 	return p.publicIn(v)
 }
 
-// publicCopy returns the bucket as visitors see it, or nil if only the title is different. Most buckets contain nothing
-// private, which is fast to detect.
-func (l *Bucket) publicCopy() *Bucket {
-	texts := privacy.Texts{Title: l.Title, Signature: l.Signature, Executable: l.Executable, Name: l.Name, Rule: l.Rule}
+// Prepare cuts the signature, and compares the texts with what visitors see of them. [Updater.SetBucket] does so too,
+// but locks the index.
+func (l *Bucket) Prepare() {
+	l.Signature = crash.Truncate(l.Signature, MaxSignature)
+	texts := l.texts()
 	public := texts
 	named := strings.Join([]string{l.Signature, l.Name, l.Package, l.Source, l.Executable}, "\x00")
 	if !privacy.Quiet(strings.ToLower(named)) || !privacy.Quiet("\x00"+strings.ToLower(l.Title)) {
@@ -368,7 +369,22 @@ func (l *Bucket) publicCopy() *Bucket {
 	} else if !privacy.PublicTitle(l.Rule) {
 		public.Title = ""
 	}
+	l.prepared = &public
+}
+
+func (l *Bucket) texts() privacy.Texts {
+	return privacy.Texts{Title: l.Title, Signature: l.Signature, Executable: l.Executable, Name: l.Name, Rule: l.Rule}
+}
+
+// publicCopy returns the bucket as visitors see it, or nil if only the title is different. Most buckets contain nothing
+// private, which is fast to detect.
+func (l *Bucket) publicCopy() *Bucket {
+	if l.prepared == nil {
+		l.Prepare()
+	}
+	texts, public := l.texts(), *l.prepared
 	other := *l
+	other.prepared = nil
 	other.Title, other.Signature, other.Executable, other.Name = public.Title, public.Signature, public.Executable,
 		public.Name
 	other.Type, other.Package = privacy.RedactLabel(l.Type), privacy.RedactLabel(l.Package)
@@ -541,24 +557,24 @@ func joinReleases(labels *labels, some []facts) []facts {
 // add extends f to cover more facts, which have the same labels. The order of several calls does not
 // matter.
 func (f *Facts) add(more facts) {
-	other := Facts{f.labels, more}
-	if other.First().Compare(f.First()) < 0 {
-		f.first = other.first
+	l := f.labels
+	if l.compareMoments(more.first, f.first) < 0 {
+		f.first = more.first
 	}
-	if other.Last().Compare(f.Last()) > 0 {
-		f.last = other.last
+	if l.compareMoments(more.last, f.last) > 0 {
+		f.last = more.last
 	}
-	if v := other.LowestVersion(); v != "" && (f.lowest == 0 || dpkg.Order(v, f.LowestVersion()) < 0) {
-		f.lowest = other.lowest
+	if more.lowest != 0 && (f.lowest == 0 || l.compareVersions(more.lowest, f.lowest) < 0) {
+		f.lowest = more.lowest
 	}
-	if dpkg.Order(other.HighestVersion(), f.HighestVersion()) > 0 {
-		f.highest = other.highest
+	if l.compareVersions(more.highest, f.highest) > 0 {
+		f.highest = more.highest
 	}
-	if r := other.LowestRelease(); r != "" && (f.lowestRelease == 0 || r.Compare(f.LowestRelease()) < 0) {
-		f.lowestRelease = other.lowestRelease
+	if more.lowestRelease != 0 && (f.lowestRelease == 0 || l.compareReleases(more.lowestRelease, f.lowestRelease) < 0) {
+		f.lowestRelease = more.lowestRelease
 	}
-	if r := other.HighestRelease(); r != "" && r.Compare(f.HighestRelease()) > 0 {
-		f.highestRelease = other.highestRelease
+	if more.highestRelease != 0 && l.compareReleases(more.highestRelease, f.highestRelease) > 0 {
+		f.highestRelease = more.highestRelease
 	}
 }
 
@@ -606,8 +622,9 @@ func (n *Numbers[T]) add(value T) uint32 {
 // that the garbage collector need not follow a dozen pointers for each of a million facts. Adding a
 // label requires the lock of the index; reading one does not.
 type labels struct {
-	of  map[string]uint32
-	all atomic.Pointer[[]label] // by number; a longer list replaces it
+	of       map[string]uint32
+	all      atomic.Pointer[[]label] // by number; a longer list replaces it
+	releases map[uint32]string       // keys of the releases that were compared
 }
 
 type label struct {
@@ -617,7 +634,7 @@ type label struct {
 }
 
 func newLabels() *labels {
-	l := &labels{of: map[string]uint32{"": 0}}
+	l := &labels{of: map[string]uint32{"": 0}, releases: map[uint32]string{}}
 	l.all.Store(&[]label{{}})
 	return l
 }
@@ -657,6 +674,40 @@ func (l *labels) get(n uint32) label {
 		return label{}
 	}
 	return (*l.all.Load())[n]
+}
+
+// compareMoments works like [crash.Occurrence.Compare].
+func (l *labels) compareMoments(a, b moment) int {
+	if c := cmp.Compare(a.micro, b.micro); c != 0 {
+		return c
+	}
+	return cmp.Or(l.compareVersions(a.version, b.version), cmp.Compare(l.get(a.release).text, l.get(b.release).text))
+}
+
+// compareVersions works like [dpkg.Order].
+func (l *labels) compareVersions(a, b uint32) int {
+	if a == b {
+		return 0
+	}
+	first, second := l.get(a), l.get(b)
+	return cmp.Or(cmp.Compare(first.key, second.key), cmp.Compare(first.text, second.text))
+}
+
+// compareReleases works like [crash.Release.Compare]. It requires the lock of the index.
+func (l *labels) compareReleases(a, b uint32) int {
+	if a == b {
+		return 0
+	}
+	return cmp.Or(cmp.Compare(l.releaseKey(a), l.releaseKey(b)), cmp.Compare(l.get(a).text, l.get(b).text))
+}
+
+func (l *labels) releaseKey(n uint32) string {
+	key, ok := l.releases[n]
+	if !ok {
+		key = crash.Release(l.get(n).text).Key()
+		l.releases[n] = key
+	}
+	return key
 }
 
 func (l *labels) facts(s crash.SeenSpan) facts {

@@ -11,6 +11,8 @@ import (
 // BucketRow is what an index knows of a bucket from the database, to be saved and restored without it.
 type BucketRow struct {
 	Bucket
+	Program  uint32           // a number; see [Index.Rows]
+	Plain    bool             // visitors see the bucket as it is, apart from the title
 	Seen     []crash.SeenSpan // by release
 	Machines int64            // see [Updater.SetSystems]
 	Cells    []Cell
@@ -26,9 +28,10 @@ type Cell struct {
 // Origin is the release and the architectures of a report: of the machine and of the package.
 type Origin struct{ Release, Machine, Package string }
 
-// Rows returns the buckets with numbers from from up to until, the versions and origins to which their cells
-// refer, and whether there are more. Buckets keep their numbers; new ones follow.
-func (ix *Index) Rows(from, until int) (rows []BucketRow, versions []string, origins []Origin, more bool) {
+// Rows returns the buckets with numbers from from up to until, the programs to which they and the versions and origins
+// to which their cells refer, and whether there are more. Buckets keep their numbers; new ones follow.
+func (ix *Index) Rows(from, until int) (rows []BucketRow, programs []Program, versions []string, origins []Origin,
+	more bool) {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	for _, o := range ix.origins.values {
@@ -39,7 +42,7 @@ func (ix *Index) Rows(from, until int) (rows []BucketRow, versions []string, ori
 			rows = append(rows, ix.row(int32(at))) //nolint:gosec // numbers have 32 bits
 		}
 	}
-	return rows, slices.Clip(ix.versions.values), origins, until < len(ix.scan)
+	return rows, slices.Clip(ix.programs.values), slices.Clip(ix.versions.values), origins, until < len(ix.scan)
 }
 
 func (d *data) row(at int32) BucketRow {
@@ -47,7 +50,7 @@ func (d *data) row(at int32) BucketRow {
 	of := d.programs.values[b.program]
 	signature, rest, _ := strings.Cut(b.text, "\x00")
 	title, name, _ := strings.Cut(rest, "\x00")
-	r := BucketRow{Machines: d.systems[at], Bucket: Bucket{
+	r := BucketRow{Program: b.program, Plain: d.more(at).public == nil, Machines: d.systems[at], Bucket: Bucket{
 		ID: b.id, Head: d.bucket(d.scan[at].head).id, Signature: signature, Rule: of.Rule, Provisional: b.provisional,
 		Type: of.Type, Title: title, Name: name, Executable: of.Executable, Package: of.Package, Source: of.Source,
 		Reports: b.reports, Systems: b.systems,
@@ -67,22 +70,26 @@ func (d *data) row(at int32) BucketRow {
 	return r
 }
 
-// SetRow adds a bucket with its days, or replaces them. The cells have numbers that Version and Origin have
-// returned.
+// SetRow adds a bucket with its days. The index must not have it yet. It has the number of its program, and the cells
+// have those of versions and origins, as Program, Version and Origin returned them. Only a row that is not plain needs
+// [Bucket.Prepare].
 func (u *Updater) SetRow(r BucketRow) {
-	u.SetBucket(r.Bucket, r.Seen...)
+	public := (*Bucket).publicCopy
+	if r.Plain {
+		public = func(*Bucket) *Bucket { return nil }
+	}
+	at := u.setBucket(r.Bucket, r.Program, r.Seen, public)
 	if r.Machines != 0 {
 		u.SetSystems(r.ID, r.Machines)
 	}
-	u.ClearDays(r.ID)
 	cells := make([]cell, len(r.Cells))
 	for i, c := range r.Cells {
 		cells[i] = cell{c.Version, c.Reports, c.Day, c.Origin}
-		u.days[c.Day] = true
+		u.days.add(int(c.Day))
 	}
 	slices.SortFunc(cells, cell.compare)
-	at, _ := u.ix.known(r.ID)
 	u.ix.bucket(at).cells = cells
+	u.moved.add(int(at))
 }
 
 // Version returns the number of a version.

@@ -455,9 +455,10 @@ func containsAny(s string, parts *starts) bool {
 // hasShape reports whether a text contains something in the form of an address, an identifier, a
 // key or a number of a telephone or an account, or hidden characters.
 func hasShape(s string) bool {
-	var hex, word, digits, dots, pairs, fours, colons int // lengths of runs, and counts within them
-	numerals := 0                                         // in a run of digits and what separates them in numbers of telephones
-	double, numbered := false, false                      // in a run of hexadecimal digits and colons: "::" and a digit occurred
+	// Lengths of runs, and counts within them.
+	var hex, word, digits, dots, pairs, fours, colons int
+	numerals := 0                    // in a run of digits and what separates them in numbers of telephones
+	double, numbered := false, false // in a run of hexadecimal digits and colons: "::" and a digit occurred
 	hidden := false
 	for i := range len(s) {
 		c := s[i]
