@@ -32,6 +32,10 @@ type Report struct {
 	ID     OopsID
 	System SystemID
 	Fields Fields
+
+	// Anonymous says that an equal report may come from another machine: it names neither its machine nor the time
+	// of the crash. Such a report is never a duplicate.
+	Anonymous bool
 }
 
 // Received returns when the report arrived, in UTC, to the millisecond.

@@ -49,9 +49,10 @@ func New(c Config, store Store) *Intake {
 
 // Receipt is the result of accepting a report.
 type Receipt struct {
-	ID         crash.OopsID // of the first submission, if this one is a duplicate
-	Duplicate  bool         // the machine sent the same crash before; it was not counted again
-	Unbucketed bool         // stored, but no rule can group it
+	ID         crash.OopsID   // of the first submission, if this one is a duplicate
+	Duplicate  bool           // the machine sent the same crash before; it was not counted again
+	Bucket     crash.BucketID // zero if Unbucketed
+	Unbucketed bool           // stored, but no rule can group it
 
 	// Core describes the core dump that would give the report function names. It is nil if the report
 	// has them, or could not get them.
@@ -74,7 +75,11 @@ func (in *Intake) Accept(ctx context.Context, report crash.Report) (Receipt, err
 	if core != nil {
 		core.Report = id
 	}
-	return Receipt{ID: id, Duplicate: duplicate, Unbucketed: rec.Grouping.Signature == "", Core: core}, nil
+	receipt := Receipt{ID: id, Duplicate: duplicate, Unbucketed: rec.Grouping.Signature == "", Core: core}
+	if !receipt.Unbucketed {
+		receipt.Bucket = crash.BucketIDOf(rec.Grouping.Signature)
+	}
+	return receipt, nil
 }
 
 // Examine returns the record that Accept would store for a report. If Accept would refuse it,
@@ -104,7 +109,9 @@ func (in *Intake) Examine(report crash.Report) (crash.Record, error) {
 	rec.Title = grouping.TitleOf(report.Fields, rec.Grouping)
 	rec.Complete = grouping.HasEvidence(report.Fields, rec.Grouping)
 	rec.Quality = grouping.Quality(report.Fields, rec.Complete)
-	rec.DuplicateKey = crash.DuplicateKey(report.System, sent)
+	if !report.Anonymous {
+		rec.DuplicateKey = crash.DuplicateKey(report.System, sent)
+	}
 	rec.Fields = trim(report.Fields)
 	return rec, nil
 }

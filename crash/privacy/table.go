@@ -284,6 +284,8 @@ var builtIn = table(
 		"AuditLog", "BootLog", "CRDA", "CupsErrorLog", "GdmLog", "HookError_*", "IfupdownConfig", "IpAddr", "IpRoute",
 		"IwConfig", "KernLog", "LightdmLog", "Lpstat", "NetDevice.*", "NetworkManager.*", "PciNetwork", "PpdFiles",
 		"ProcessList", "RfKill", "Syslog", "XorgConf", "XorgLogOld", "modified.conffile.*", "mtime.conffile.*", "nmcli-*"),
+	// ABRT's reports may have these.
+	of(Private, "", "HostName", "UserKind"),
 	// Core dumps are files of their own, which the keys "cores…" control. These need the role triager,
 	// too.
 	of(Private, "", "CoreDump", "VmCore").fix(),

@@ -1,0 +1,595 @@
+// Package abrt reads µReports, the reports of ABRT (Fedora, RHEL), in version 2 of the format and, as FAF does, in
+// version 1. It turns them into reports as apport would write them, so that the same rules group them.
+package abrt
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha512"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"mishap/crash"
+	"mishap/crash/grouping"
+)
+
+// The limits of a µReport. ABRT sends at most 256 frames of a thread, and the packages of their files.
+const (
+	maxDepth   = 16
+	maxValues  = 50_000
+	maxMembers = 200 // of one object
+	maxFrames  = 500 // that are stored
+	maxRelated = 500 // packages that are stored
+	maxText    = 4096
+)
+
+// MemoryFor returns the largest number of bytes that [Parse] needs for a µReport of a size: for its texts, which are
+// short or copied once more, and for its structure.
+func MemoryFor(size int) int64 {
+	const perValue, perByte = 400, 4
+	return int64(min(size/2, maxValues))*perValue + int64(size)*perByte
+}
+
+// document is a µReport of version 2, with the members of version 1 that differ.
+type document struct {
+	Version  *int    `json:"ureport_version"`
+	Reason   string  `json:"reason"`
+	OS       system  `json:"os"`
+	Problem  problem `json:"problem"`
+	Packages []rpm   `json:"packages"`
+	Auth     auth    `json:"auth"`
+}
+
+type system struct {
+	Name         string `json:"name"`
+	Version      string `json:"version"`
+	Architecture string `json:"architecture"`
+	Desktop      string `json:"desktop"`
+}
+
+type auth struct {
+	Hostname  string `json:"hostname"`
+	MachineID string `json:"machineid"`
+}
+
+type rpm struct {
+	Name         string `json:"name"`
+	Epoch        uint64 `json:"epoch"`
+	Version      string `json:"version"`
+	Release      string `json:"release"`
+	Architecture string `json:"architecture"`
+	Role         string `json:"package_role"`
+}
+
+type problem struct {
+	Type       string `json:"type"`
+	Component  string `json:"component"`
+	Executable string `json:"executable"`
+	Signal     *int   `json:"signal"`
+	User       user   `json:"user"`
+	Exception  string `json:"exception_name"`
+
+	Stack   []stackEntry  `json:"stacktrace"` // core, python, ruby
+	Threads []javaThread  `json:"threads"`    // java
+	Frames  []kernelFrame `json:"frames"`     // kerneloops
+	Oops    string        `json:"raw_oops"`
+	Version string        `json:"version"` // of the kernel
+}
+
+type user struct {
+	Root  *bool `json:"root"`
+	Local *bool `json:"local"`
+}
+
+// stackEntry is a thread of a core, or else a frame.
+type stackEntry struct {
+	frame
+
+	Crashed bool    `json:"crash_thread"`
+	Frames  []frame `json:"frames"`
+}
+
+type frame struct {
+	Address  uint64  `json:"address"`
+	BuildID  string  `json:"build_id"`
+	Offset   *uint64 `json:"build_id_offset"`
+	Function string  `json:"function_name"`
+	Special  string  `json:"special_function"` // "module": code outside functions
+	File     string  `json:"file_name"`
+	Line     uint64  `json:"file_line"`
+	Code     string  `json:"line_contents"`
+}
+
+type javaThread struct {
+	Name   string      `json:"name"`
+	Frames []javaFrame `json:"frames"`
+}
+
+type javaFrame struct {
+	Name      string `json:"name"`
+	File      string `json:"file_name"`
+	Line      uint64 `json:"file_line"`
+	Native    bool   `json:"is_native"`
+	Exception bool   `json:"is_exception"`
+	Message   string `json:"message"`
+}
+
+type kernelFrame struct {
+	Reliable bool   `json:"reliable"`
+	Function string `json:"function_name"`
+	Offset   uint64 `json:"function_offset"`
+	Length   uint64 `json:"function_length"`
+	Module   string `json:"module_name"`
+}
+
+func invalid(format string, args ...any) *crash.Error {
+	return crash.Errorf(crash.Invalid, "invalid_ureport", format, args...)
+}
+
+// Parse reads a µReport. The report has the hash of the machine's id as its system; without an id, it is
+// Anonymous. Errors are of type *crash.Error, kind Invalid, with a sentence for the sender. Invalid UTF-8 and NUL
+// become U+FFFD.
+func Parse(body []byte) (crash.Report, error) {
+	var d document
+	if err := decode(body, &d); err != nil {
+		return crash.Report{}, err
+	}
+	if d.Version == nil {
+		return crash.Report{}, invalid("The µReport has no ureport_version.")
+	}
+	switch *d.Version {
+	case 1:
+		var old oldDocument
+		if err := decode(body, &old); err != nil {
+			return crash.Report{}, err
+		}
+		old.convert(&d)
+	case 2:
+	default:
+		return crash.Report{}, invalid("µReports of version %d are not supported; send version 2.", *d.Version)
+	}
+	fields, err := d.fields()
+	if err != nil {
+		return crash.Report{}, err
+	}
+	r := crash.Report{Fields: fields, Anonymous: true}
+	if id := strings.TrimSpace(d.Auth.MachineID); id != "" {
+		hash := sha512.Sum512([]byte(id))
+		r.System, r.Anonymous = crash.SystemID(hex.EncodeToString(hash[:])), false
+	}
+	return r, nil
+}
+
+// decode checks the structure of a JSON text before it decodes it.
+func decode(body []byte, into any) error {
+	if err := inspect(body); err != nil {
+		return err
+	}
+	err := json.Unmarshal(body, into)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return invalid("The member “%s” has a wrong type: %s.", crash.Shorten(wrong.Field, 100), wrong.Value).
+			Because(err)
+	}
+	if err != nil {
+		return crash.Errorf(crash.Invalid, "invalid_json", "Couldn't parse JSON data.").Because(err)
+	}
+	return nil
+}
+
+// inspect refuses texts that are large when they are decoded, and names that occur twice in an object: programs
+// disagree on what these mean. It accepts texts that are not JSON; the decoder refuses them.
+func inspect(body []byte) error {
+	type level struct {
+		object bool
+		keys   int // index of its first one
+	}
+	var levels []level
+	var keys [][]byte
+	inKey, values := false, 0
+	for i := 0; i < len(body); i++ {
+		switch body[i] {
+		case '{', '[':
+			if len(levels) == maxDepth {
+				return crash.Errorf(crash.Invalid, "too_deep", "The JSON text has more than %d levels.", maxDepth)
+			}
+			inKey = body[i] == '{'
+			levels = append(levels, level{inKey, len(keys)})
+			values++
+		case '}', ']':
+			if n := len(levels); n > 0 {
+				keys, levels = keys[:levels[n-1].keys], levels[:n-1]
+			}
+		case ':':
+			inKey = false
+		case ',':
+			inKey = len(levels) > 0 && levels[len(levels)-1].object
+			values++
+		case '"':
+			text := untilQuote(body[i+1:])
+			i += len(text) + 1
+			if !inKey {
+				continue
+			}
+			siblings := keys[levels[len(levels)-1].keys:]
+			if err := checkKey(text, siblings); err != nil {
+				return err
+			}
+			keys = append(keys, text)
+		}
+		if values > maxValues {
+			return crash.Errorf(crash.Invalid, "too_many_values", "The JSON text has more than %d values.", maxValues)
+		}
+	}
+	return nil
+}
+
+func checkKey(key []byte, siblings [][]byte) error {
+	name := crash.Shorten(strings.ToValidUTF8(string(key), "\uFFFD"), 100)
+	switch {
+	case bytes.IndexByte(key, '\\') >= 0:
+		return invalid("The name “%s” has an escape.", name)
+	case len(siblings) == maxMembers:
+		return crash.Errorf(crash.Invalid, "too_many_values", "An object has more than %d members.", maxMembers)
+	case slices.ContainsFunc(siblings, func(other []byte) bool { return bytes.EqualFold(key, other) }):
+		return crash.Errorf(crash.Invalid, "duplicate_name", "The name “%s” occurs twice in one object.", name)
+	}
+	return nil
+}
+
+// untilQuote returns text up to the quote that ends a string, or all of it.
+func untilQuote(text []byte) []byte {
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			return text[:i]
+		case '\\':
+			i++
+		}
+	}
+	return text
+}
+
+// fields returns the fields of the report.
+func (d *document) fields() (crash.Fields, error) {
+	p := &d.Problem
+	affected := d.affected()
+	f := crash.Fields{
+		"Architecture":   line(d.OS.Architecture),
+		"SourcePackage":  line(p.Component),
+		"ExecutablePath": line(p.Executable),
+		"DistroRelease":  d.OS.release(),
+		"CurrentDesktop": line(d.OS.Desktop),
+		"ProblemSummary": line(d.Reason),
+		"Dependencies":   d.related(affected),
+		"HostName":       line(d.Auth.Hostname),
+		"UserKind":       p.User.kind(),
+	}
+	switch {
+	case affected >= 0:
+		a := d.Packages[affected]
+		f["Package"], f["PackageArchitecture"] = a.text(), line(a.Architecture)
+		if a.Architecture == "noarch" {
+			f["PackageArchitecture"] = "all"
+		}
+	case p.Type == "kerneloops" && p.Component != "":
+		f["Package"] = strings.TrimSpace(word(p.Component) + " " + word(p.Version))
+	default:
+		f["Package"] = word(p.Component)
+	}
+	var err error
+	switch p.Type {
+	case "core":
+		err = p.core(f)
+	case "python":
+		err = p.python(f)
+	case "ruby":
+		err = p.ruby(f)
+	case "java":
+		err = p.java(f)
+	case "kerneloops":
+		err = p.kernel(f, d.Reason)
+	default:
+		err = crash.Errorf(crash.Invalid, "problem_type", "Problems of the type “%s” are not supported.",
+			crash.Shorten(line(p.Type), 50))
+	}
+	for name, text := range f {
+		if text == "" {
+			delete(f, name)
+		}
+	}
+	return f, err
+}
+
+// affected returns the index of the package that crashed, or -1.
+func (d *document) affected() int {
+	i := slices.IndexFunc(d.Packages, func(p rpm) bool { return p.Role == "affected" && p.Name != "" })
+	if i < 0 {
+		i = slices.IndexFunc(d.Packages, func(p rpm) bool { return p.Role == "" && p.Name == d.Problem.Component })
+	}
+	return i
+}
+
+// related lists the other packages, one in each line.
+func (d *document) related(affected int) string {
+	var b strings.Builder
+	for i, p := range d.Packages[:min(len(d.Packages), maxRelated)] {
+		if i != affected && p.Name != "" {
+			b.WriteString(p.text() + "\n")
+		}
+	}
+	return b.String()
+}
+
+// text returns the name and the version as RPM writes it: an epoch of 0 is left out.
+func (p rpm) text() string {
+	version := word(p.Version)
+	if release := word(p.Release); release != "" {
+		version += "-" + release
+	}
+	if p.Epoch != 0 {
+		version = strconv.FormatUint(p.Epoch, 10) + ":" + version
+	}
+	return strings.TrimSpace(word(p.Name) + " " + version)
+}
+
+// releaseNames are the names of distributions whose µReports have another one. Others begin with a capital letter.
+var releaseNames = map[string]string{"rhel": "RHEL", "centos": "CentOS", "opensuse": "openSUSE"}
+
+func (s system) release() string {
+	name := strings.ToLower(line(s.Name))
+	if known := releaseNames[name]; known != "" {
+		name = known
+	} else if name != "" && name[0] < utf8.RuneSelf {
+		name = strings.ToUpper(name[:1]) + name[1:]
+	}
+	return strings.TrimSpace(name + " " + line(s.Version))
+}
+
+func (u user) kind() string {
+	switch {
+	case u.Root != nil && *u.Root:
+		return "root"
+	case u.Local != nil && *u.Local:
+		return "local"
+	case u.Local != nil:
+		return "remote"
+	}
+	return ""
+}
+
+var errNoFrames = invalid("The stack trace has no frames.")
+
+// core adds a native crash: the stack of the thread that crashed, and its address signature.
+func (p *problem) core(f crash.Fields) error {
+	f["ProblemType"] = "Crash"
+	if p.Signal != nil {
+		f["Signal"] = strconv.Itoa(*p.Signal)
+	}
+	thread := slices.IndexFunc(p.Stack, func(e stackEntry) bool { return e.Crashed })
+	if thread < 0 {
+		thread = 0 // as satyr does
+	}
+	if len(p.Stack) == 0 || len(p.Stack[thread].Frames) == 0 {
+		return errNoFrames
+	}
+	frames := p.Stack[thread].Frames
+	var stack strings.Builder
+	for i, frame := range frames[:min(len(frames), maxFrames)] {
+		stack.WriteString("#" + strconv.Itoa(i) + "  0x")
+		hexAddress := strconv.FormatUint(frame.Address, 16)
+		stack.WriteString(strings.Repeat("0", 16-len(hexAddress)) + hexAddress + " in ")
+		name := cmp.Or(line(frame.Function), "??")
+		stack.WriteString(name)
+		if !strings.HasSuffix(name, ")") {
+			stack.WriteString(" ()")
+		}
+		if file := line(frame.File); file != "" {
+			stack.WriteString(" from " + file)
+		}
+		stack.WriteByte('\n')
+	}
+	f["Stacktrace"] = stack.String()
+	f["StacktraceTop"] = grouping.StacktraceTop(stack.String())
+	f["StacktraceAddressSignature"] = p.addresses(frames)
+	return nil
+}
+
+// addresses returns the address signature of a stack. Its offsets are those in the files, so they mean something
+// only together with the build.
+func (p *problem) addresses(frames []frame) string {
+	const most = 15 // as in apport's
+	if p.Executable == "" || p.Signal == nil {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString(line(p.Executable) + ":" + strconv.Itoa(*p.Signal))
+	placed := 0
+	frames = frames[:min(len(frames), most)]
+	for _, frame := range frames {
+		if frame.Offset == nil || frame.BuildID == "" {
+			continue
+		}
+		placed++
+		file := strings.ReplaceAll(line(frame.File), ":", "..")
+		b.WriteString(":" + file + "@" + word(frame.BuildID) + "+" + strconv.FormatUint(*frame.Offset, 16))
+	}
+	if placed == 0 || 2*placed < len(frames) {
+		return ""
+	}
+	return b.String()
+}
+
+// python adds an exception. The program is the file of the outermost frame that has one.
+func (p *problem) python(f crash.Fields) error {
+	f["ProblemType"] = "Crash"
+	if err := p.exception(f); err != nil {
+		return err
+	}
+	var text strings.Builder
+	text.WriteString("Traceback (most recent call last):\n")
+	for _, e := range slices.Backward(p.Stack[:min(len(p.Stack), maxFrames)]) {
+		text.WriteString("  File \"" + line(e.File) + "\", line " + strconv.FormatUint(e.Line, 10) + ", in " +
+			e.name("module") + "\n")
+		if code := line(e.Code); code != "" {
+			text.WriteString("    " + code + "\n")
+		}
+	}
+	text.WriteString(line(p.Exception))
+	f["Traceback"] = text.String()
+	return nil
+}
+
+// exception checks an exception of a script, and adds the program if it is missing.
+func (p *problem) exception(f crash.Fields) error {
+	if line(p.Exception) == "" {
+		return invalid("The problem has no exception_name.")
+	}
+	if len(p.Stack) == 0 {
+		return errNoFrames
+	}
+	for _, e := range slices.Backward(p.Stack) {
+		if f["ExecutablePath"] == "" && strings.HasPrefix(e.File, "/") {
+			f["ExecutablePath"] = line(e.File)
+		}
+	}
+	return nil
+}
+
+// name returns the function of a script; without one, it is code of the given kind.
+func (f frame) name(usual string) string {
+	if f.Function != "" {
+		return line(f.Function)
+	}
+	return "<" + strings.Trim(line(cmp.Or(f.Special, usual)), "<>") + ">"
+}
+
+// ruby adds an exception of Ruby. No other rule reads these, so it has a signature of its own, which looks like
+// those of Python.
+func (p *problem) ruby(f crash.Fields) error {
+	const inSignature = 5
+	f["ProblemType"] = "Crash"
+	if err := p.exception(f); err != nil {
+		return err
+	}
+	exception := line(p.Exception)
+	signature := []string{cmp.Or(f["ExecutablePath"], f["Package"]), exception}
+	var text strings.Builder
+	for i, e := range p.Stack[:min(len(p.Stack), maxFrames)] {
+		name := e.name("main")
+		if i < inSignature {
+			signature = append(signature, name)
+		}
+		if i == 0 {
+			program := signature[0]
+			f["Title"] = program[strings.LastIndexByte(program, '/')+1:] + " crashed with " + exception + " in " + name
+		} else {
+			text.WriteString("\tfrom ")
+		}
+		text.WriteString(line(e.File) + ":" + strconv.FormatUint(e.Line, 10) + ":in `" + name + "'")
+		if i == 0 {
+			text.WriteString(": (" + exception + ")")
+		}
+		text.WriteByte('\n')
+	}
+	f["DuplicateSignature"], f["StackTrace"] = strings.Join(signature, ":"), text.String()
+	return nil
+}
+
+// java adds the exceptions of the first thread. A µReport begins with the innermost cause, Java with the outermost
+// exception.
+func (p *problem) java(f crash.Fields) error {
+	f["ProblemType"] = "Crash"
+	if len(p.Threads) == 0 || len(p.Threads[0].Frames) == 0 {
+		return errNoFrames
+	}
+	frames := p.Threads[0].Frames
+	frames = frames[:min(len(frames), maxFrames)]
+	if !frames[0].Exception {
+		return invalid("The stack trace does not begin with an exception.")
+	}
+	var text strings.Builder
+	for end, i := len(frames), len(frames)-1; i >= 0; i-- {
+		if !frames[i].Exception {
+			continue
+		}
+		if end == len(frames) {
+			text.WriteString("Exception in thread \"" + strings.ReplaceAll(line(p.Threads[0].Name), `"`, "") + "\" ")
+		} else {
+			text.WriteString("Caused by: ")
+		}
+		text.WriteString(line(frames[i].Name))
+		if message := line(frames[i].Message); message != "" {
+			text.WriteString(": " + message)
+		}
+		text.WriteByte('\n')
+		for _, call := range frames[i+1 : end] {
+			text.WriteString("\tat " + line(call.Name) + "(" + call.place() + ")\n")
+		}
+		end = i
+	}
+	f["StackTrace"] = text.String()
+	return nil
+}
+
+func (f javaFrame) place() string {
+	switch {
+	case f.Native:
+		return "Native Method"
+	case f.File == "":
+		return "Unknown Source"
+	case f.Line == 0:
+		return line(f.File)
+	}
+	return line(f.File) + ":" + strconv.FormatUint(f.Line, 10)
+}
+
+// kernel adds the text of an oops. Without one, it makes it of the frames.
+func (p *problem) kernel(f crash.Fields, reason string) error {
+	f["ProblemType"] = "KernelOops"
+	if f["OopsText"] = clean(p.Oops); strings.TrimSpace(p.Oops) != "" {
+		return nil
+	}
+	if len(p.Frames) == 0 {
+		return errNoFrames
+	}
+	var text strings.Builder
+	text.WriteString(line(reason) + "\nCall Trace:\n")
+	for _, frame := range p.Frames[:min(len(p.Frames), maxFrames)] {
+		text.WriteByte(' ')
+		if !frame.Reliable {
+			text.WriteString("? ")
+		}
+		text.WriteString(word(frame.Function) + "+0x" + strconv.FormatUint(frame.Offset, 16) + "/0x" +
+			strconv.FormatUint(frame.Length, 16))
+		if module, _, _ := strings.Cut(word(frame.Module), "("); module != "" {
+			text.WriteString(" [" + module + "]")
+		}
+		text.WriteByte('\n')
+	}
+	f["OopsText"] = text.String()
+	return nil
+}
+
+// clean replaces NUL, which reports must not contain. The decoder has replaced invalid UTF-8.
+func clean(s string) string { return strings.ReplaceAll(s, "\x00", "\uFFFD") }
+
+// line returns s as one line of limited length, without control characters.
+func line(s string) string {
+	return strings.TrimSpace(crash.Truncate(strings.Map(func(r rune) rune {
+		switch {
+		case r == 0:
+			return utf8.RuneError
+		case r < ' ' || r == 0x7f:
+			return ' '
+		}
+		return r
+	}, s), maxText))
+}
+
+// word returns s without blanks.
+func word(s string) string { return strings.Join(strings.Fields(line(s)), "_") }
