@@ -246,6 +246,7 @@ func TestRedirectOld(t *testing.T) {
 	}
 	viewer.Get(oops).WantRedirect(http.StatusMovedPermanently, problem.ID.Path())
 	c.Get("/problems/bthash/"+hash+"/").WantRedirect(http.StatusMovedPermanently, "/problems/bthash/"+hash)
+	c.Get("/reports/bthash/"+problem.ID.String()).WantRedirect(http.StatusMovedPermanently, problem.ID.Path())
 	for _, path := range []string{"/faf/", "/faf/stats/", "/reports/new/", "/reports/x", "/problems/x",
 		"/faf/problems/71"} {
 		c.Get(path).Want(http.StatusNotFound)

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -210,6 +211,7 @@ const (
 	sqlOldAddress = `
 		select b.id from (
 				select distinct m.head from old_addresses join buckets as m on m.id = bucket_id where path = @path
+				union select head from buckets where id = @own
 			) as l join buckets as b on b.id = l.head` + db.BucketJoins + `
 		order by w.reports desc, b.id limit 1`
 )
@@ -231,11 +233,18 @@ func (s *Store) ImportAddresses(ctx context.Context, addresses []crash.OldAddres
 }
 
 // ProblemAt returns the problem that an address in another crash tracker was about, in the form of
-// [crash.ParseOldAddress]. Of several problems, it returns the most frequent one. It returns NotFound if the
+// [crash.ParseOldAddress], or that mishap has named to a client of ABRT: there, the hash is the id of the problem. Of
+// several problems, it returns the most frequent one. It returns NotFound if the
 // address is unknown, or none of its problems is stored.
 func (s *Store) ProblemAt(ctx context.Context, path string) (crash.BucketID, error) {
 	var id crash.BucketID
-	err := s.Pool.QueryRow(ctx, sqlOldAddress, pgx.NamedArgs{"path": path}).Scan(&id)
+	var own []byte
+	if hash, ok := strings.CutPrefix(path, "/reports/bthash/"); ok {
+		if named, err := crash.ParseBucketID(hash); err == nil {
+			own = named[:]
+		}
+	}
+	err := s.Pool.QueryRow(ctx, sqlOldAddress, pgx.NamedArgs{"path": path, "own": own}).Scan(&id)
 	return id, db.WrapOr(err, errUnknownAddress, "problem at %s", path)
 }
 
