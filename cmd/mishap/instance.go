@@ -127,6 +127,8 @@ func (i *instance) build() error {
 		handler, err := ingest.New(ingest.Deps{
 			Intake:         intake.New(intakeConfig(i.config), i.store),
 			Store:          dbsymbols.New(i.store),
+			Bugs:           bugs.New(i.store),
+			BaseURL:        i.config.BaseURL,
 			Cores:          i.cores,
 			WantCores:      i.config.Cores == "wanted",
 			CorePackages:   i.config.CorePatterns(),

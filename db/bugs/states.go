@@ -37,6 +37,22 @@ func (s *Store) BucketBugs(ctx context.Context, id crash.BucketID) ([]crash.Bug,
 	return bugs, db.Wrap(err, "bugs of bucket %s", id)
 }
 
+const sqlPublicBugs = `
+	select b.url from (
+		select distinct on (bug_number) bug_number, at, bucket_id from bucket_bugs where bucket_id in ` + db.Members + `
+		order by bug_number, at, bucket_id
+	) as l join bugs as b on b.number = l.bug_number join bug_states as st on st.number = l.bug_number
+	where st.read is not null and not st.private and not st.hidden and b.url <> ''
+	order by l.at, l.bug_number limit 20`
+
+// PublicBugs returns the addresses of the bugs of a problem that everybody may see, oldest link first, at most 20.
+// A bug that was never read from its tracker is not public. Embargoed problems have none.
+func (s *Store) PublicBugs(ctx context.Context, id crash.BucketID) ([]string, error) {
+	ctx = db.AsVisitor(ctx)
+	urls, err := db.List(ctx, s.Pool, sqlPublicBugs, pgx.NamedArgs{"bucket": id[:]}, pgx.RowTo[string])
+	return urls, db.Wrap(err, "public bugs of bucket %s", id)
+}
+
 const sqlDueBugs = `
 	select number from bug_states where next_read <= now() and number >> 40 = @place
 	order by next_read, number limit @limit`

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -258,9 +259,12 @@ func TestRates(t *testing.T) {
 				got.header.Get("Retry-After"), c.status)
 		}
 	}
-	h.wantMetric(t, "mishap_ingest_reports_total", map[string]string{"outcome": "failed", "reason": "rate_per_system"}, 2)
-	h.wantMetric(t, "mishap_ingest_reports_total", map[string]string{"outcome": "failed", "reason": "rate_per_address"}, 3)
-	h.wantMetric(t, "mishap_ingest_reports_total", map[string]string{"outcome": "stored", "reason": "bucketed"}, 6)
+	h.wantMetric(t, "mishap_ingest_reports_total",
+		map[string]string{"door": "whoopsie", "outcome": "failed", "reason": "rate_per_system"}, 2)
+	h.wantMetric(t, "mishap_ingest_reports_total",
+		map[string]string{"door": "whoopsie", "outcome": "failed", "reason": "rate_per_address"}, 3)
+	h.wantMetric(t, "mishap_ingest_reports_total",
+		map[string]string{"door": "whoopsie", "outcome": "stored", "reason": "bucketed"}, 6)
 }
 
 // TestRatesOfInstances checks that two instances on one database together allow what one does, and that the
@@ -489,6 +493,9 @@ func FuzzPost(f *testing.F) {
 	f.Add("%2f..%00", []byte("\x05\x00\x00\x00\x00"))
 	f.Add("6f3a0c1e-8a52-4a8e-9d0c-0f4f3f2b1a10/submit-core/amd64/ant", []byte("core"))
 	f.Add("a/b/c", crashtest.Native().BSON()[:400])
+	_, uReport, _ := strings.Cut(form("/", uReport(f, "python.json")), "\r\n\r\n")
+	f.Add("reports/new/", []byte(uReport))
+	f.Add("faf/reports/attach", []byte(strings.ReplaceAll(uReport, "file", "files")))
 
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	store := storeFunc(func(rec crash.Record) (crash.OopsID, bool, error) {
@@ -507,6 +514,7 @@ func FuzzPost(f *testing.F) {
 		if path, err := url.PathUnescape("/" + system); err == nil {
 			req.URL.Path, req.URL.RawPath = path, "/"+system
 		}
+		req.Header.Set("Content-Type", "multipart/form-data; boundary=------------------------d74496d66958873e")
 		res := httptest.NewRecorder()
 		handler.ServeHTTP(res, req)
 		text := res.Body.String()
@@ -514,6 +522,10 @@ func FuzzPost(f *testing.F) {
 		case http.StatusOK:
 			if text != "" && !accepted.MatchString(text) {
 				t.Errorf("got 200 %q", text)
+			}
+		case http.StatusAccepted, http.StatusRequestEntityTooLarge:
+			if !json.Valid([]byte(text)) {
+				t.Errorf("got %d %q, want JSON", res.Code, text)
 			}
 		case http.StatusBadRequest, http.StatusNotFound:
 			if text == "" || len(text) > 500 || strings.ContainsRune(text, 0) {

@@ -1,5 +1,5 @@
 // Package ingest implements the listener for machines. It speaks whoopsie's protocol, which has two
-// kinds of POST. It serves no pages and uses neither cookies nor sessions.
+// kinds of POST, and that of ABRT (see [abrtDoor]). It serves no pages and uses neither cookies nor sessions.
 //
 // Each status is chosen by its effect on the machine. whoopsie takes 200 as "done" and 400 as
 // "never send again". After any other status it sends the whole report again every two hours. So a
@@ -52,10 +52,18 @@ type Store interface {
 	Collectors() []prometheus.Collector
 }
 
+// Bugs knows the bugs of problems.
+type Bugs interface {
+	// PublicBugs returns the addresses of the bugs of a problem that everybody may see; of an embargoed problem, none.
+	PublicBugs(ctx context.Context, id crash.BucketID) ([]string, error)
+}
+
 // Deps holds the dependencies and settings of the listener.
 type Deps struct {
 	Intake         *intake.Intake
 	Store          Store
+	Bugs           Bugs                  // told to ABRT's clients; nil: none
+	BaseURL        string                // of the pages
 	Cores          *cores.Store          // where cores are stored
 	WantCores      bool                  // whether machines are asked for cores
 	CorePackages   debuginfo.Patterns    // of which programs cores are asked for
@@ -82,7 +90,8 @@ const (
 type handler struct {
 	Deps
 	coreSpace *coreSpace
-	declined  *expirable.LRU[declinedCore, struct{}] // cores that were not wanted a moment ago
+	declined  *expirable.LRU[declinedCore, struct{}]   // cores that were not wanted a moment ago
+	known     *expirable.LRU[crash.BucketID, []string] // public bugs of problems, a moment ago
 	memory    *memory
 	metrics   *metrics
 	bySystem  *limit
@@ -107,6 +116,7 @@ func New(d Deps) (http.Handler, error) {
 		Deps:      d,
 		coreSpace: &coreSpace{cores: d.Cores, most: d.MaxCoresBytes, space: db.SpaceOf},
 		declined:  expirable.NewLRU[declinedCore, struct{}](maxDeclined, nil, declinedFor),
+		known:     expirable.NewLRU[crash.BucketID, []string](maxKnown, nil, knownFor),
 		memory:    newMemory(d.MaxBytes),
 		bySystem:  newLimit(d.RatePerSystem, d.Instances),
 		byAddress: newLimit(d.RatePerAddress, d.Instances),
@@ -133,18 +143,41 @@ func NewServer(h http.Handler) *http.Server {
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer h.recoverPanic(w, r)
 	to := parsePath(r.URL.EscapedPath())
+	post := r.Method == http.MethodPost
 	switch {
-	case r.Method != http.MethodPost || to.kind == unknown:
-		answer(w, http.StatusNotFound, "Not found.")
-	case to.kind == core:
-		h.observe(w, r, h.metrics.cores, "core", to, h.submitCore)
+	case r.Method == http.MethodGet && to.kind == stackHash:
+		h.redirectHash(w, r, to)
+	case post && to.kind == core:
+		h.observe(w, r, whoopsieDoor, h.metrics.cores, to, h.submitCore)
+	case post && to.kind == report:
+		h.observe(w, r, whoopsieDoor, h.metrics.reports.MustCurryWith(whoopsieDoor.label()), to, h.submitReport)
+	case post && to.kind == uReport:
+		h.observe(w, r, abrtDoor, h.metrics.reports.MustCurryWith(abrtDoor.label()), to, h.submitUReport)
+	case post && to.kind == attachment:
+		h.observe(w, r, abrtDoor, h.metrics.attachments, to, h.submitAttachment)
 	default:
-		h.observe(w, r, h.metrics.reports, "report", to, h.submitReport)
+		answer(w, http.StatusNotFound, "Not found.")
 	}
 }
 
+// door is the protocol of one kind of client.
+type door struct {
+	name     string // in metrics
+	accepted int    // status of what is accepted
+	tooLarge int    // status of what is over a limit
+	answer   func(w http.ResponseWriter, status int, text string)
+	refusal  func(sentence string) string // the text of an answer that is no success
+}
+
+func (d *door) label() prometheus.Labels { return prometheus.Labels{"door": d.name} }
+
+var whoopsieDoor = &door{
+	name: "whoopsie", accepted: http.StatusOK, tooLarge: http.StatusBadRequest, answer: answer,
+	refusal: func(sentence string) string { return sentence },
+}
+
 // observe runs submit, sends its answer, and counts it.
-func (h *handler) observe(w http.ResponseWriter, r *http.Request, counter *prometheus.CounterVec, kind string, to path,
+func (h *handler) observe(w http.ResponseWriter, r *http.Request, d *door, counter *prometheus.CounterVec, to path,
 	submit func(http.ResponseWriter, *http.Request, path) (result, error),
 ) {
 	began := time.Now()
@@ -159,14 +192,14 @@ func (h *handler) observe(w http.ResponseWriter, r *http.Request, counter *prome
 		res, err = submit(w, r, to)
 	}
 	if err != nil {
-		res = h.refuse(w, r, err)
+		res = h.refuse(w, r, d, err)
 	} else {
-		res.status = http.StatusOK
-		answer(w, res.status, res.text)
+		res.status = d.accepted
+		d.answer(w, res.status, res.text)
 	}
 	step.Answered(http.MethodPost, routes[to.kind], res.status)
 	counter.WithLabelValues(res.outcome, res.reason).Inc()
-	h.metrics.seconds.WithLabelValues(kind).Observe(time.Since(began).Seconds())
+	h.metrics.seconds.WithLabelValues(kinds[to.kind]).Observe(time.Since(began).Seconds())
 }
 
 // recoverPanic turns a panic into 500. The panic may quote the report, so only its type and place
@@ -187,17 +220,21 @@ func (h *handler) recoverPanic(w http.ResponseWriter, r *http.Request) {
 // metrics holds the metrics of the listener. Reasons are the codes of our errors, a small fixed
 // set.
 type metrics struct {
-	reports, cores *prometheus.CounterVec   // by outcome (stored, repeated, refused, failed) and reason
-	seconds        *prometheus.HistogramVec // by kind
+	// By outcome (stored, repeated, refused, failed) and reason; reports also by door.
+	reports, cores, attachments *prometheus.CounterVec
+	seconds                     *prometheus.HistogramVec // by kind
 }
 
 func newMetrics(to prometheus.Registerer, more []prometheus.Collector) (*metrics, error) {
 	m := &metrics{
 		reports: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "mishap_ingest_reports_total", Help: "Reports received, by result and reason.",
-		}, []string{"outcome", "reason"}),
+			Name: "mishap_ingest_reports_total", Help: "Reports received, by kind of client, result and reason.",
+		}, []string{"door", "outcome", "reason"}),
 		cores: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "mishap_ingest_cores_total", Help: "Cores received, by result and reason.",
+		}, []string{"outcome", "reason"}),
+		attachments: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "mishap_ingest_attachments_total", Help: "Attachments of ABRT's clients, by result and reason.",
 		}, []string{"outcome", "reason"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "mishap_ingest_seconds", Help: "Time from the head of a request to its answer.",
@@ -205,11 +242,12 @@ func newMetrics(to prometheus.Registerer, more []prometheus.Collector) (*metrics
 		}, []string{"kind"}),
 	}
 	m.cores.WithLabelValues("stored", "") // starts at 0, so that rates see the first one
-	m.reports.WithLabelValues("stored", "bucketed")
+	m.reports.WithLabelValues(whoopsieDoor.name, "stored", "bucketed")
+	m.reports.WithLabelValues(abrtDoor.name, "stored", "bucketed")
 	if to == nil {
 		return m, nil
 	}
-	for _, c := range append([]prometheus.Collector{m.reports, m.cores, m.seconds}, more...) {
+	for _, c := range append([]prometheus.Collector{m.reports, m.cores, m.attachments, m.seconds}, more...) {
 		if err := to.Register(c); err != nil {
 			return nil, err
 		}
@@ -223,22 +261,31 @@ const (
 	unknown pathKind = iota
 	report
 	core
+	uReport
+	attachment
+	stackHash
 )
 
 // routes are the patterns of the paths, for traces.
-var routes = map[pathKind]string{report: "/{system}", core: "/{report}/submit-core/{architecture}/{system}"}
+var routes = map[pathKind]string{report: "/{system}", core: "/{report}/submit-core/{architecture}/{system}",
+	uReport: "/reports/new/", attachment: "/reports/attach/"}
+
+// kinds are the names of the kinds, for metrics.
+var kinds = map[pathKind]string{report: "report", core: "core", uReport: "ureport", attachment: "attachment"}
 
 // path is the parsed path of a request. Its parts are as the client sent them.
 type path struct {
 	kind               pathKind
 	system             string // empty: a machine without a hash
 	oops, architecture string // of a core
+	hash               string // of a stack
 }
 
 // parsePath parses /<system> and /<oops>/submit-core/<arch>/<system>. Clients append text to their
 // configured address. So slashes may be doubled, the machine may be missing, and there may be a
 // prefix. parsePath ignores a prefix only if the path is unambiguous: before a core's path, and
-// before a machine name of 128 hex digits. Any other path of several parts is unknown.
+// before a machine name of 128 hex digits. Any other path of several parts is unknown, except those of ABRT:
+// /reports/new/, /reports/attach/ and /reports/bthash/<hash>, with or without a prefix and the last slash.
 func parsePath(escaped string) path {
 	parts := strings.Split(strings.TrimLeft(escaped, "/"), "/")
 	for i, part := range parts {
@@ -248,6 +295,8 @@ func parsePath(escaped string) path {
 	}
 	n := len(parts)
 	switch {
+	case abrtPath(parts).kind != unknown:
+		return abrtPath(parts)
 	case n >= 4 && parts[n-3] == "submit-core":
 		return path{kind: core, oops: parts[n-4], architecture: parts[n-2], system: parts[n-1]}
 	case n >= 3 && parts[n-2] == "submit-core":
@@ -388,17 +437,22 @@ func (h *handler) submitReport(w http.ResponseWriter, r *http.Request, to path) 
 	if err != nil {
 		return result{}, err
 	}
-	res := result{text: receipt.ID.String() + " OOPSID", outcome: "stored", reason: "bucketed"}
-	switch {
-	case receipt.Duplicate:
-		res.outcome, res.reason = "repeated", ""
-	case receipt.Unbucketed:
-		res.reason = "unbucketed"
-	}
+	res := resultOf(receipt)
+	res.text = receipt.ID.String() + " OOPSID"
 	if receipt.Core != nil && h.wantsCore(ctx, *receipt.Core) {
 		res.text = receipt.ID.String() + " CORE"
 	}
 	return res, nil
+}
+
+func resultOf(receipt intake.Receipt) result {
+	switch {
+	case receipt.Duplicate:
+		return result{outcome: "repeated"}
+	case receipt.Unbucketed:
+		return result{outcome: "stored", reason: "unbucketed"}
+	}
+	return result{outcome: "stored", reason: "bucketed"}
 }
 
 // result is the result of a request: the text of the answer, two words for the metrics, and the status.
@@ -417,9 +471,11 @@ func answer(w http.ResponseWriter, status int, text string) {
 
 // statusOf returns the status for an error of each kind; see the package comment. Other kinds do
 // not occur; like internal errors, they give 500.
-func statusOf(kind crash.Kind) int {
+func (d *door) statusOf(kind crash.Kind) int {
 	switch kind { //nolint:exhaustive // see above
-	case crash.Invalid, crash.NotFound, crash.TooLarge:
+	case crash.TooLarge:
+		return d.tooLarge
+	case crash.Invalid, crash.NotFound:
 		return http.StatusBadRequest
 	case crash.Unavailable, crash.TooMany:
 		return http.StatusServiceUnavailable
@@ -429,10 +485,10 @@ func statusOf(kind crash.Kind) int {
 
 const usualRetryAfter = time.Minute
 
-func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) result {
+func (h *handler) refuse(w http.ResponseWriter, r *http.Request, d *door, err error) result {
 	status, text, reason, retry := http.StatusInternalServerError, "Internal error.", "internal", time.Duration(0)
 	if e, ok := errors.AsType[*crash.Error](err); ok {
-		status, text, reason, retry = statusOf(e.Kind), e.Message, e.Code, e.RetryAfter
+		status, text, reason, retry = d.statusOf(e.Kind), e.Message, e.Code, e.RetryAfter
 	}
 	outcome := "failed"
 	switch status {
@@ -443,7 +499,7 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) resu
 	default:
 		outcome = "refused"
 	}
-	answer(w, status, text)
+	d.answer(w, status, d.refusal(text))
 	return result{outcome: outcome, reason: reason, status: status}
 }
 
@@ -480,7 +536,11 @@ func (h *handler) admit(w http.ResponseWriter, r *http.Request, to path) error {
 	if h.byAddress.exceeded(w, r, proxies.Key(proxies.Client(r))) {
 		return errAddressRate
 	}
-	if to.system != "" && h.bySystem.exceeded(w, r, string(crash.NewSystemID(to.system))) {
+	return h.admitSystem(w, r, crash.NewSystemID(to.system))
+}
+
+func (h *handler) admitSystem(w http.ResponseWriter, r *http.Request, system crash.SystemID) error {
+	if system != "" && h.bySystem.exceeded(w, r, string(system)) {
 		return errSystemRate
 	}
 	return nil
@@ -586,6 +646,19 @@ func (m *room) read(ctx context.Context, body *pacedBody) ([]byte, error) {
 	}
 }
 
+// reserve reserves memory for decoding. Little of it needs no reservation.
+func (m *room) reserve(ctx context.Context, n int64) error {
+	if n <= freeBytes {
+		return nil
+	}
+	n = min(n, m.memory.most)
+	if err := acquire(ctx, m.memory.decompressed, n, m.memory.wait); err != nil {
+		return err
+	}
+	m.decompressed = n
+	return nil
+}
+
 // fields returns the uncompressed fields of a report. Those that need little memory do not wait.
 func (m *room) fields(ctx context.Context, d *apport.Document) (crash.Fields, error) {
 	if d.Cleaned() <= freeBytes {
@@ -594,10 +667,9 @@ func (m *room) fields(ctx context.Context, d *apport.Document) (crash.Fields, er
 		}
 	}
 	need := min(max(decompressFactor*apport.MaxDecompressed, d.Cleaned()), m.memory.most)
-	if err := acquire(ctx, m.memory.decompressed, need, m.memory.wait); err != nil {
+	if err := m.reserve(ctx, need); err != nil {
 		return nil, err
 	}
-	m.decompressed = need
 	fields, made, _ := d.Fields(apport.MaxDecompressed)
 	if rest := m.decompressed - min(storeFactor*made, m.decompressed); rest > 0 {
 		m.memory.decompressed.Release(rest)
