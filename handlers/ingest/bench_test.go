@@ -9,6 +9,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"runtime"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,6 +22,7 @@ import (
 	"mishap/crash/crashtest"
 	"mishap/crash/intake"
 	"mishap/db"
+	"mishap/db/bugs"
 	"mishap/db/dbtest"
 	"mishap/db/embedded"
 	"mishap/db/symbols"
@@ -45,8 +48,9 @@ func BenchmarkReports(b *testing.B) {
 	must(pool.Exec(b.Context(), sqlLeastTables))(b)
 	processes := must(dbtest.FindProcesses(b.Context(), os.Getpid(), server.URL()))(b)
 	load := crashtest.NewLoad(time.Now())
+	uReports := newUReportLoad(b)
 	for _, connections := range []int{1, 8, 32, 128} {
-		rates := map[string]float64{}
+		rates, perReport := map[string]float64{}, map[string]float64{}
 		for _, v := range []struct {
 			name  string
 			store intake.Store
@@ -56,21 +60,32 @@ func BenchmarkReports(b *testing.B) {
 			{"least-each", startLess(b, pool, sqlStoreLeast, 16, 1)},
 			{"one-row", startLess(b, pool, sqlStoreRow, 16, 1)},
 			{"stored-and-counted", store},
+			{"ureports", store},
 		} {
 			b.Run(fmt.Sprintf("connections=%d/%s", connections, v.name), func(b *testing.B) {
 				h := must(ingest.New(ingest.Deps{
 					Intake: intake.New(intake.Config{MaxAgeDays: 366}, v.store),
 					Store:  symbols.New(store), Cores: openCores(b, b.TempDir()), WantCores: true, MaxBytes: 16 << 20,
+					Bugs: bugs.New(store),
 				}))(b)
+				want := http.StatusOK
+				if v.name == "ureports" {
+					want = http.StatusAccepted
+				}
 				before := processes.Used()
 				b.SetParallelism(max(connections/runtime.GOMAXPROCS(0), 1))
 				b.ResetTimer()
 				b.RunParallel(func(pb *testing.PB) {
 					for pb.Next() {
-						path, body := load.Next()
 						w := httptest.NewRecorder()
-						h.ServeHTTP(w, httptest.NewRequestWithContext(b.Context(), http.MethodPost, path, bytes.NewReader(body)))
-						if w.Code != http.StatusOK {
+						if v.name == "ureports" {
+							h.ServeHTTP(w, uReports.next(b))
+						} else {
+							path, body := load.Next()
+							h.ServeHTTP(w, httptest.NewRequestWithContext(b.Context(), http.MethodPost, path,
+								bytes.NewReader(body)))
+						}
+						if w.Code != want {
 							b.Errorf("got status %d: %s", w.Code, w.Body)
 						}
 					}
@@ -86,9 +101,40 @@ func BenchmarkReports(b *testing.B) {
 						b.ReportMetric(rates[v.name]/rate, "of-"+name)
 					}
 				}
+				perReport[v.name] = cpu / float64(b.N)
+				if v.name == "ureports" && perReport["stored-and-counted"] > 0 {
+					b.ReportMetric(perReport["stored-and-counted"]/perReport[v.name], "per-CPU-second-of-whoopsie's")
+				}
 			})
 		}
 	}
+}
+
+// uReportLoad makes µReports of many machines, each of one of 500 problems.
+type uReportLoad struct {
+	before, middle, after string // around the machine and the first function
+	sent                  atomic.Int64
+}
+
+func newUReportLoad(b *testing.B) *uReportLoad {
+	b.Helper()
+	text := form("/", strings.Replace(uReport(b, "core.json"), "{",
+		`{"auth": {"hostname": "ant", "machineid": "MACHINE-ID"},`, 1))
+	_, body, _ := strings.Cut(text, "\r\n\r\n")
+	before, rest, _ := strings.Cut(body, "MACHINE-ID")
+	middle, after, ok := strings.Cut(rest, "tide_parse_row")
+	if !ok {
+		b.Fatal("the sample has another form")
+	}
+	return &uReportLoad{before: before, middle: middle, after: after}
+}
+
+func (l *uReportLoad) next(b *testing.B) *http.Request {
+	n := l.sent.Add(1)
+	body := l.before + fmt.Sprint("machine-", n) + l.middle + fmt.Sprint("tide_parse_", n*n%997%500) + l.after
+	r := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/reports/new/", strings.NewReader(body))
+	r.Header.Set("Content-Type", "multipart/form-data; boundary=------------------------d74496d66958873e")
+	return r
 }
 
 // must ends the benchmark on an error.
