@@ -627,10 +627,10 @@ func (s *bitset) add(n int) {
 }
 
 // each yields the numbers in order.
-func (s bitset) each(yield func(int) bool) {
+func (s bitset) each(yield func(int32) bool) {
 	for i, some := range s {
 		for ; some != 0; some &= some - 1 {
-			if !yield(i*64 + bits.TrailingZeros64(some)) {
+			if !yield(int32(i*64 + bits.TrailingZeros64(some))) { //nolint:gosec // added as such a number
 				return
 			}
 		}
@@ -819,7 +819,7 @@ func (u *Updater) finish() {
 		u.ix.join(head, members[head])
 	}
 	for at := range u.moved.each {
-		if l := u.ix.bucket(int32(at)); cap(l.cells) > len(l.cells) { // spare capacity takes memory
+		if l := u.ix.bucket(at); cap(l.cells) > len(l.cells) { // spare capacity takes memory
 			l.cells = append(make([]cell, 0, len(l.cells)), l.cells...)
 		}
 	}
@@ -879,11 +879,11 @@ func (ix *Index) join(head int32, members []int32) {
 func (u *Updater) setDays() {
 	var moved []int32
 	for at := range u.moved.each {
-		moved = append(moved, int32(at))
+		moved = append(moved, at)
 	}
 	fresh := make([]*dayCounts, len(u.days)*64)
 	for day := range u.days.each {
-		fresh[day] = &dayCounts{day: Day(day)}
+		fresh[day] = &dayCounts{day: Day(day)} //nolint:gosec // added as a day
 	}
 	for _, at := range moved {
 		for _, c := range u.ix.bucket(at).cells {
@@ -892,12 +892,17 @@ func (u *Updater) setDays() {
 			}
 		}
 	}
-	for day := range u.days.each {
-		i, ok := slices.BinarySearchFunc(u.ix.days, day, func(d dayCounts, day int) int { return int(d.day) - day })
-		if !ok {
-			u.ix.days = slices.Insert(u.ix.days, i, dayCounts{day: Day(day)})
+	for _, f := range fresh {
+		if f == nil {
+			continue
 		}
-		u.ix.days[i] = u.ix.days[i].merged(fresh[day], moved)
+		i, ok := slices.BinarySearchFunc(u.ix.days, f.day, func(d dayCounts, day Day) int {
+			return cmp.Compare(d.day, day)
+		})
+		if !ok {
+			u.ix.days = slices.Insert(u.ix.days, i, dayCounts{day: f.day})
+		}
+		u.ix.days[i] = u.ix.days[i].merged(f, moved)
 	}
 }
 

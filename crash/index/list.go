@@ -112,11 +112,7 @@ func (l *list) problems(yield func(int32) bool) {
 			}
 		}
 	}
-	for at := range l.listed.each {
-		if !yield(int32(at)) { //nolint:gosec // a number of a bucket
-			return
-		}
-	}
+	l.listed.each(yield)
 }
 
 // cut reports whether the list lacks rows.

@@ -226,6 +226,7 @@ func (s *Pages) DumpSystem(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := beginLines(w, r, "machine.jsonl")
 	defer cancel()
+	//nolint:contextcheck // see export.LongContext
 	if err := upkeep.NewErasing(s.Store).Dump(ctx, system, u.Name, w); err != nil {
 		s.web.Log.WarnContext(ctx, "the dump of a machine was cut short", "request_id", web.RequestID(r), "error", err)
 		panic(http.ErrAbortHandler) // the client must not take a part for everything

@@ -63,6 +63,8 @@ type Row struct {
 // call build. private names what the table depends on besides public data, such as the account
 // that reads it; such a table has no Last-Modified header, because its time of change is
 // unknown.
+//
+//nolint:contextcheck // see LongContext
 func (s *Exporter) Export(w http.ResponseWriter, r *http.Request, format, private string,
 	build func(context.Context) (Table, error),
 ) error {
@@ -108,7 +110,7 @@ func (s *Exporter) Export(w http.ResponseWriter, r *http.Request, format, privat
 	}
 	ctx, cancel := LongContext(w, r)
 	defer cancel()
-	t, err := build(ctx) //nolint:contextcheck // see LongContext
+	t, err := build(ctx)
 	if err != nil {
 		return err
 	}
