@@ -671,9 +671,14 @@ func (m *room) fields(ctx context.Context, d *apport.Document) (crash.Fields, er
 		return nil, err
 	}
 	fields, made, _ := d.Fields(apport.MaxDecompressed)
-	if rest := m.decompressed - min(storeFactor*made, m.decompressed); rest > 0 {
-		m.memory.decompressed.Release(rest)
-		m.decompressed -= rest
-	}
+	m.keep(storeFactor * made)
 	return fields, nil
+}
+
+// keep returns what is reserved for decoding, except for n bytes.
+func (m *room) keep(n int64) {
+	if rest := m.decompressed - n; rest > 0 {
+		m.memory.decompressed.Release(rest)
+		m.decompressed = n
+	}
 }

@@ -90,12 +90,11 @@ func (h *handler) submitUReport(w http.ResponseWriter, r *http.Request, _ path) 
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), h.AnswerWithin)
 	defer cancel()
-	if len(file) > usualBytes {
-		if err := room.reserve(ctx, abrt.MemoryFor(len(file))); err != nil {
-			return result{}, err
-		}
+	if err := room.reserve(ctx, abrt.MemoryFor(file)); err != nil {
+		return result{}, err
 	}
 	report, err := abrt.Parse(file)
+	room.keep(storeFactor * int64(len(file)))
 	if err == nil {
 		err = h.admitSystem(w, r, report.System)
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -261,4 +262,22 @@ func TestHashRedirect(t *testing.T) {
 			t.Errorf("%s: got %d to %q", path, res.StatusCode, to)
 		}
 	}
+}
+
+// TestUReportFlood sends large µReports at once: each is accepted or may be sent again.
+func TestUReportFlood(t *testing.T) {
+	t.Parallel()
+	h := startABRT(t, nil)
+	frame := `{"address":1,"build_id_offset":5,"function_name":"deep"},`
+	large := strings.Replace(uReport(t, "core.json"), `"frames": [`, `"frames": [`+strings.Repeat(frame, 8000), 1)
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			if got := h.sendRaw(t, form("/reports/new/", large)); got.status != 202 && got.status != 503 {
+				t.Errorf("got %+v, want 202 or 503", got)
+			}
+		})
+	}
+	wg.Wait()
+	h.wantAlive(t)
 }

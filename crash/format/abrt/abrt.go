@@ -28,11 +28,12 @@ const (
 	maxText    = 4096
 )
 
-// MemoryFor returns the largest number of bytes that [Parse] needs for a µReport of a size: for its texts, which are
-// short or copied once more, and for its structure.
-func MemoryFor(size int) int64 {
+// MemoryFor returns the largest number of bytes that [Parse] needs for a µReport: for its texts, which are short or
+// copied once more, and for its structure.
+func MemoryFor(body []byte) int64 {
 	const perValue, perByte = 400, 4
-	return int64(min(size/2, maxValues))*perValue + int64(size)*perByte
+	values := bytes.Count(body, []byte(",")) + bytes.Count(body, []byte("{")) + bytes.Count(body, []byte("["))
+	return int64(min(values, maxValues))*perValue + int64(len(body))*perByte
 }
 
 // document is a µReport of version 2, with the members of version 1 that differ.
