@@ -1,6 +1,7 @@
 package apport
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
@@ -288,4 +289,19 @@ func (e element) text() (string, bool) {
 	default:
 		return "", false
 	}
+}
+
+// BSON returns the document that whoopsie posts for a report: flat, with texts only. [OpenBSON] reads it.
+// A name must not contain NUL.
+func BSON(fields crash.Fields) []byte {
+	document := make([]byte, 4, 4096)
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		document = append(document, kindText)
+		document = append(append(document, name...), 0)
+		document = binary.LittleEndian.AppendUint32(document, uint32(len(fields[name])+1)) //nolint:gosec // reports are small
+		document = append(append(document, fields[name]...), 0)
+	}
+	document = append(document, 0)
+	binary.LittleEndian.PutUint32(document, uint32(len(document))) //nolint:gosec // reports are small
+	return document
 }
