@@ -210,6 +210,7 @@ var rules = []rule{
 	{of: "crash/apport", ours: "crash", never: "net/http database"},
 	{of: "crash/blobs", ours: "crash", never: "testing"},
 	{of: "crash/symbols/*", ours: "crash/*", never: "testing"},
+	{of: "crash/sender", ours: "crash/* " + noCores, never: "database testing"},
 	{of: "crash/*", ours: "crash/* " + noCores, never: pure},
 	{of: "tracker/*", ours: "crash/* tracker/* " + noCores},
 	{of: "notify/rules", ours: "crash", never: pure},
@@ -269,10 +270,11 @@ var libraries = map[string]string{
 	"go.opentelemetry.io/otel":                       "crash/span cmd/mishap/traces",
 	"golang.org/x/net/bpf":                           "crash/symbols/sandbox",
 	"golang.org/x/oauth2":                            "handlers/people",
-	"golang.org/x/sync":                              "crash/symbols/* db db/archive handlers/ingest cmd/mishap",
-	"golang.org/x/sys/unix":                          "crash/symbols/sandbox db db/embedded cmd/mishap/*",
-	"golang.org/x/term":                              "cmd/mishap",
-	"golang.org/x/time":                              "db",
+	"golang.org/x/sync": "crash/sender crash/symbols/* db db/archive handlers/ingest " +
+		"cmd/mishap",
+	"golang.org/x/sys/unix": "crash/sender crash/symbols/sandbox db db/embedded cmd/mishap/*",
+	"golang.org/x/term":     "cmd/mishap",
+	"golang.org/x/time":     "db",
 }
 
 // listed is the output of go list for a package.

@@ -144,7 +144,7 @@ local_config.default.toml, or else from /etc/mishap/config.toml, and from the en
 		p.accessCommand(), p.archiveCommand(),
 		p.auditCommand(), systemCommand(p), tokenCommand(p), p.filingsCommand(), p.bugsCommand(),
 		p.checkCommand(), doctorCommand{p}.command(), healthCommand(p),
-		p.gateCommand(), p.regroupCommand(), privacyCommand(p), backupCommand(p), restoreCommand(p),
+		p.gateCommand(), p.regroupCommand(), privacyCommand(p), p.sendCommand(), backupCommand(p), restoreCommand(p),
 		upgradeCommand(p),
 		p.symbolsCommand(), p.symboliseCommand(),
 		p.setupOAuthTokenCommand(), p.versionCommand())

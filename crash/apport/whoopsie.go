@@ -298,7 +298,8 @@ func BSON(fields crash.Fields) []byte {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		document = append(document, kindText)
 		document = append(append(document, name...), 0)
-		document = binary.LittleEndian.AppendUint32(document, uint32(len(fields[name])+1)) //nolint:gosec // reports are small
+		length := uint32(len(fields[name]) + 1) //nolint:gosec // reports are small
+		document = binary.LittleEndian.AppendUint32(document, length)
 		document = append(append(document, fields[name]...), 0)
 	}
 	document = append(document, 0)

@@ -1,0 +1,155 @@
+package sender
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+
+	"mishap/crash"
+	"mishap/crash/apport"
+	"mishap/crash/format/coredump"
+)
+
+// maxEntry limits one line of journalctl, in bytes. Stacks of programs with many threads are long.
+const maxEntry = 16 << 20
+
+// firstDay is how old the crashes may be that the first start reports.
+const firstDay = "--since=-1d"
+
+const cursorFile = "cursor"
+
+// cursor matches the places of the journal. Another text would make journalctl fail at each start.
+var cursor = regexp.MustCompile(`^[a-z]=[0-9a-f]+(;[a-z]=[0-9a-f]+)+$`)
+
+// journal reads the entries of systemd-coredump from journalctl.
+type journal struct {
+	program string // journalctl
+	state   string // folder of the cursor
+}
+
+// read calls each for every entry since the stored cursor and, with follow, for new ones until ctx is done.
+// It only reads the pipe of journalctl, so it needs no time while nothing crashes.
+func (j journal) read(ctx context.Context, follow bool, each func(coredump.Entry) error) error {
+	args := []string{"--all", "--output=json", "--output-fields=" + strings.Join(coredump.Wanted[:], ","), "--no-pager",
+		"--quiet"}
+	if follow {
+		args = append(args, "--follow", "--no-tail")
+	}
+	from := firstDay
+	stored, err := os.ReadFile(filepath.Join(j.state, cursorFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if place := strings.TrimSpace(string(stored)); cursor.MatchString(place) {
+		from = "--after-cursor=" + place
+	}
+	args = append(args, from, "MESSAGE_ID="+coredump.MessageID)
+
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	cmd := exec.CommandContext(ctx, j.program, args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	var complaint limitedText
+	cmd.Stderr = &complaint
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start journalctl: %w", err)
+	}
+	err = readLines(out, func(line []byte) error {
+		e, err := coredump.Parse(line)
+		if err != nil {
+			return err
+		}
+		return each(e)
+	})
+	stopped := ctx.Err()
+	if err != nil {
+		stop() // or it would wait until somebody reads its output
+	}
+	ended := cmd.Wait()
+	switch {
+	case stopped != nil:
+		return stopped
+	case err != nil:
+		return err
+	case ended != nil:
+		return fmt.Errorf("journalctl ended: %w: %s", ended, strings.TrimSpace(complaint.String()))
+	case follow:
+		return errors.New("journalctl ended")
+	}
+	return nil
+}
+
+// readLines calls each for every line. It leaves out lines that are too long.
+func readLines(r io.Reader, each func([]byte) error) error {
+	in := bufio.NewReaderSize(r, 64<<10)
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		if len(line) <= maxEntry {
+			line = append(line, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case errors.Is(err, io.EOF): // an incomplete line is read again at the next start
+			return nil
+		case err != nil:
+			return err
+		}
+		if len(line) <= maxEntry {
+			if err := each(line); err != nil {
+				return err
+			}
+		}
+		line = nil
+	}
+}
+
+// moveTo stores the place of the last entry that needs no more attention.
+func (j journal) moveTo(place string) error {
+	if !cursor.MatchString(place) {
+		return nil
+	}
+	return writeFile(filepath.Join(j.state, cursorFile), []byte(place+"\n"))
+}
+
+// limitedText keeps the beginning of what is written to it.
+type limitedText struct{ strings.Builder }
+
+func (t *limitedText) Write(p []byte) (int, error) {
+	if room := 1000 - t.Len(); room > 0 {
+		_, _ = t.Builder.Write(p[:min(room, len(p))])
+	}
+	return len(p), nil
+}
+
+// report makes the report of an entry, or returns why there is none.
+func (m Machine) report(ctx context.Context, e coredump.Entry) (crash.Fields, error) {
+	if !e.Genuine() {
+		return nil, errors.New("systemd-coredump did not write the entry")
+	}
+	f, err := e.Fields()
+	if err != nil {
+		return nil, err
+	}
+	if err := m.complete(ctx, e, f); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// encode returns the body of a request.
+func encode(f crash.Fields) []byte { return apport.BSON(f) }

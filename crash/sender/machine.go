@@ -1,0 +1,236 @@
+package sender
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha512"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"time"
+
+	"mishap/crash"
+	"mishap/crash/format/coredump"
+)
+
+// Machine is what reports say about the machine.
+type Machine struct {
+	Release      crash.Release
+	Architecture string // Debian's name
+	Packages     string // "dpkg-query", "rpm" or "pacman"; empty: none of them is installed
+}
+
+// ReadMachine reads os-release below root ("/"), and looks for a package manager.
+func ReadMachine(root string) Machine {
+	m := Machine{Architecture: debianName(runtime.GOARCH)}
+	for _, file := range [...]string{"etc/os-release", "usr/lib/os-release"} {
+		if content, err := os.ReadFile(filepath.Join(root, file)); err == nil {
+			m.Release = releaseOf(string(content))
+			break
+		}
+	}
+	for _, program := range [...]string{"dpkg-query", "rpm", "pacman"} {
+		if _, err := exec.LookPath(program); err == nil {
+			m.Packages = program
+			break
+		}
+	}
+	return m
+}
+
+// MachineID returns the id by which servers know the machine: the one of whoopsie if that is installed,
+// else the SHA-512 of the machine id, which snapd uses, too. No one can compute the machine id from it.
+func MachineID(root string) (crash.SystemID, error) {
+	if id, err := os.ReadFile(filepath.Join(root, "var/lib/whoopsie/whoopsie-id")); err == nil {
+		if s := strings.TrimSpace(string(id)); wellFormedID.MatchString(s) {
+			return crash.SystemID(s), nil
+		}
+	}
+	id, err := os.ReadFile(filepath.Join(root, "etc/machine-id"))
+	if err != nil {
+		return "", err
+	}
+	name := bytes.TrimSpace(id)
+	if len(name) != 32 {
+		return "", errors.New("/etc/machine-id holds no machine id; systemd-machine-id-setup writes one")
+	}
+	sum := sha512.Sum512(name)
+	return crash.SystemID(hex.EncodeToString(sum[:])), nil
+}
+
+var wellFormedID = regexp.MustCompile(`^[0-9a-f]{128}$`)
+
+// debianName returns Debian's name of an architecture of Go, rpm or pacman.
+func debianName(architecture string) string {
+	switch architecture {
+	case "x86_64":
+		return "amd64"
+	case "aarch64":
+		return "arm64"
+	case "386", "i486", "i586", "i686":
+		return "i386"
+	case "arm", "armv7hl", "armv7h":
+		return "armhf"
+	case "ppc64le":
+		return "ppc64el"
+	case "noarch", "any":
+		return "all"
+	}
+	return architecture
+}
+
+// releaseOf returns the release that apport would name: "Ubuntu 24.04", "Debian 12".
+func releaseOf(osRelease string) crash.Release {
+	values := map[string]string{}
+	for line := range strings.Lines(osRelease) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
+			values[name] = strings.Trim(value, `"'`)
+		}
+	}
+	name := strings.TrimSuffix(values["NAME"], " GNU/Linux")
+	if name == "Fedora Linux" {
+		name = "Fedora"
+	}
+	for _, key := range [...]string{"VERSION_ID", "VERSION_CODENAME", "BUILD_ID"} {
+		if values[key] != "" {
+			return crash.Release(crash.Truncate(strings.TrimSpace(name+" "+values[key]), 100))
+		}
+	}
+	return crash.Release(crash.Truncate(name, 100))
+}
+
+// pack is a package that contains a program.
+type pack struct{ name, version, source, architecture string }
+
+// packageOf asks the package manager for the package of a program. found is false if it is in none.
+func (m Machine) packageOf(ctx context.Context, program string) (p pack, found bool, err error) {
+	if strings.ContainsAny(program, "*?[]\\\n") || program == "" || program[0] != '/' {
+		return p, false, nil // these would be patterns
+	}
+	switch m.Packages {
+	case "dpkg-query":
+		return m.askDpkg(ctx, program)
+	case "rpm":
+		out, found, err := ask(ctx, "rpm", "-qf", "--qf",
+			`%{NAME}\t%{EPOCHNUM}:%{VERSION}-%{RELEASE}\t%{SOURCERPM}\t%{ARCH}\n`,
+			"--", program)
+		if found {
+			p, found = parsePackage(out)
+			p.version = strings.TrimPrefix(p.version, "0:")
+			p.source = sourceRPM.ReplaceAllString(p.source, "")
+		}
+		return p, found, err
+	case "pacman":
+		out, found, err := ask(ctx, "pacman", "-Qqo", "--", program)
+		if !found {
+			return p, false, err
+		}
+		name, _, _ := strings.Cut(out, "\n")
+		out, found, err = ask(ctx, "pacman", "-Q", "--", name)
+		if words := strings.Fields(out); found && len(words) == 2 {
+			return pack{name: words[0], version: words[1], architecture: m.Architecture}, true, nil
+		}
+		return p, false, err
+	}
+	return p, false, nil
+}
+
+// sourceRPM matches what follows the name of the source package in "reef-5.5-1.fc43.src.rpm".
+var sourceRPM = regexp.MustCompile(`-[^-]*-[^-]*$`)
+
+func (m Machine) askDpkg(ctx context.Context, program string) (p pack, found bool, err error) {
+	names := []string{program}
+	// Packages may contain a file at its place before /bin became a link to /usr/bin.
+	if short, ok := strings.CutPrefix(program, "/usr"); ok && strings.HasPrefix(short, "/") {
+		names = append(names, short)
+	}
+	for _, name := range names {
+		out, known, err := ask(ctx, "dpkg-query", "-S", "--", name)
+		if err != nil {
+			return p, false, err
+		}
+		for line := range strings.Lines(out) {
+			owner, file, ok := strings.Cut(strings.TrimSpace(line), ": ")
+			if !known || !ok || file != name || strings.Contains(owner, " ") { // "diversion by …", several packages
+				continue
+			}
+			out, found, err = ask(ctx, "dpkg-query", "-W", "-f",
+				`${binary:Package}\t${Version}\t${source:Package}\t${Architecture}\n`, "--", owner)
+			if found {
+				p, found = parsePackage(out)
+				p.name, _, _ = strings.Cut(p.name, ":")
+			}
+			return p, found, err
+		}
+	}
+	return p, false, nil
+}
+
+func parsePackage(out string) (pack, bool) {
+	line, _, _ := strings.Cut(out, "\n")
+	words := strings.Split(line, "\t")
+	if len(words) != 4 || words[0] == "" || words[1] == "" {
+		return pack{}, false
+	}
+	return pack{words[0], words[1], words[2], debianName(words[3])}, true
+}
+
+// ask runs a program of the package manager. found is false if it exits with an error, as for unknown files.
+func ask(ctx context.Context, program string, args ...string) (out string, found bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	answer, err := cmd.Output()
+	_, failed := errors.AsType[*exec.ExitError](err)
+	switch {
+	case ctx.Err() != nil:
+		return "", false, fmt.Errorf("%s does not answer: %w", program, ctx.Err())
+	case failed, errors.Is(err, fs.ErrNotExist):
+		return "", false, nil
+	}
+	return string(answer), err == nil, err
+}
+
+// errNoPackage is why a crash is not reported: servers take only reports of programs of packages.
+var errNoPackage = errors.New("the program belongs to no package")
+
+// complete adds release, architecture and package to the report of an entry of the journal.
+func (m Machine) complete(ctx context.Context, e coredump.Entry, f crash.Fields) error {
+	f["Architecture"] = m.Architecture
+	if !e.Elsewhere() {
+		if m.Release != "" {
+			f["DistroRelease"] = string(m.Release)
+		}
+		p, found, err := m.packageOf(ctx, f["ExecutablePath"])
+		if err != nil {
+			return err
+		}
+		if found {
+			_, noted, isNoted := strings.Cut(f["Package"], " ")
+			if e.Replaced() { // the package manager knows the new version
+				if p.version = noted; !isNoted {
+					return errors.New("the program was replaced since it started, so its version is not known")
+				}
+			}
+			f["Package"], f["PackageArchitecture"] = p.name+" "+p.version, p.architecture
+			if p.source != "" {
+				f["SourcePackage"] = p.source
+			}
+		}
+	}
+	if f["Package"] == "" {
+		return errNoPackage
+	}
+	if f["PackageArchitecture"] != "" {
+		f["PackageArchitecture"] = debianName(f["PackageArchitecture"])
+	}
+	return nil
+}

@@ -1,0 +1,324 @@
+// Package sender sends the crash reports of a machine to a server, with the protocol of whoopsie. It
+// takes them from the journal, where systemd-coredump describes crashes, and from the files of apport. A
+// report waits in a folder, the spool, until the server has it.
+package sender
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"mishap/crash"
+	"mishap/crash/apport"
+	"mishap/crash/format/coredump"
+)
+
+// Config contains the settings of a Sender.
+type Config struct {
+	Server     string // from ParseServer
+	Machine    Machine
+	ID         crash.SystemID
+	State      string                              // folder for the spool and for what was sent
+	Journalctl string                              // program; empty: journalctl
+	Files      string                              // folder of apport's files
+	Open       func(name string) (*os.File, error) // opens one of them
+	Agent      string                              // User-Agent of requests
+	Log        *slog.Logger
+	Now        func() time.Time // nil: time.Now
+	FirstPause time.Duration    // after the first failure; 0: one minute
+}
+
+const maxPause = 2 * time.Hour
+
+// Sender sends reports.
+type Sender struct {
+	config Config
+	client client
+	spool  spool
+	news   chan struct{} // there is something in the spool
+}
+
+// New opens the spool.
+func New(c Config) (*Sender, error) {
+	c = c.withDefaults()
+	s, err := openSpool(filepath.Join(c.State, "spool"))
+	if err != nil {
+		return nil, fmt.Errorf("open the spool: %w", err)
+	}
+	return &Sender{config: c, client: newClient(c.Server, c.ID, c.Agent, c.Now), spool: s,
+		news: make(chan struct{}, 1)}, nil
+}
+
+func (c Config) withDefaults() Config {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.FirstPause == 0 {
+		c.FirstPause = time.Minute
+	}
+	if c.Journalctl == "" {
+		c.Journalctl = "journalctl"
+	}
+	return c
+}
+
+// Run sends reports until stopped is done. It fails if there is neither a journal nor a folder of apport, and
+// if journalctl ends. While nothing crashes and the spool is empty, it only waits for the kernel.
+func (s *Sender) Run(stopped context.Context) error {
+	group, ctx := errgroup.WithContext(stopped)
+	sources := 0
+	if _, err := exec.LookPath(s.config.Journalctl); err == nil {
+		sources++
+		group.Go(func() error { return s.followJournal(ctx) })
+	}
+	if _, err := os.Stat(s.config.Files); err == nil {
+		sources++
+		group.Go(func() error { return s.followFiles(ctx) })
+	}
+	if sources == 0 {
+		return fmt.Errorf("there are no crashes to report: found neither journalctl nor the folder %s", s.config.Files)
+	}
+	group.Go(func() error { return s.empty(ctx) })
+	if err := group.Wait(); stopped.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+func (s *Sender) followJournal(ctx context.Context) error {
+	j := journal{s.config.Journalctl, s.config.State}
+	return j.read(ctx, true, func(e coredump.Entry) error {
+		fields, err := s.config.Machine.report(ctx, e)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			s.config.Log.Info("a crash is not reported", "reason", err)
+		} else {
+			s.store(fields)
+		}
+		if err := j.moveTo(e.Cursor()); err != nil {
+			s.config.Log.Error("cannot store how far the journal is read; after a restart, crashes are sent again",
+				"error", err)
+		}
+		return nil
+	})
+}
+
+func (s *Sender) followFiles(ctx context.Context) error {
+	f, err := openFiles(s.config.Files, s.config.State, s.config.Open)
+	if err != nil {
+		return err
+	}
+	events, err := f.watch()
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = events.Close() }) // ends Read
+	defer stop()
+	defer events.Close() //nolint:errcheck // only read
+	buffer := make([]byte, eventsSize)
+	for {
+		if err := s.storeFiles(f); err != nil {
+			return err
+		}
+		if _, err := events.Read(buffer); err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return fmt.Errorf("watch %s: %w", s.config.Files, err)
+		}
+	}
+}
+
+func (s *Sender) storeFiles(f *files) error {
+	todo, err := f.pending()
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(todo)) {
+		fields, err := f.read(name)
+		switch {
+		case errors.Is(err, fs.ErrPermission): // perhaps later
+			s.config.Log.Info("a file is not reported, because this user may not read it", "file", name)
+			continue
+		case err != nil:
+			s.config.Log.Info("a file is not reported", "file", name, "reason", err)
+		default:
+			s.store(fields)
+		}
+		if err := f.finish(name, todo[name]); err != nil {
+			s.config.Log.Error("cannot store that a file is done; after a restart, it is sent again", "file", name,
+				"error", err)
+		}
+	}
+	return nil
+}
+
+// store puts a report into the spool, or drops it if there is no room.
+func (s *Sender) store(f crash.Fields) {
+	if err := s.spool.add(encode(f), s.config.Now()); err != nil {
+		s.config.Log.Error("a report is lost, because it cannot be stored until it is sent", "program",
+			f["ExecutablePath"], "error", err)
+		return
+	}
+	select {
+	case s.news <- struct{}{}:
+	default:
+	}
+}
+
+// empty sends what is in the spool. It waits for news or, after a failure, for the time to try again.
+func (s *Sender) empty(ctx context.Context) error {
+	failures := 0
+	for {
+		left, after, err := s.round(ctx)
+		if err != nil {
+			return err
+		}
+		var retry <-chan time.Time
+		news := s.news
+		if left {
+			failures++
+			retry, news = time.After(max(s.pause(failures), after)), nil
+		} else {
+			failures = 0
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-retry:
+		case <-news:
+		}
+	}
+}
+
+// pause returns how long to wait after some failures in a row: twice as long each time, and somewhat at
+// random, so that machines do not come back all at once.
+func (s *Sender) pause(failures int) time.Duration {
+	pause := min(s.config.FirstPause<<min(failures-1, 20), maxPause)
+	return pause/2 + rand.N(pause/2+1) //nolint:gosec // not a secret
+}
+
+// round sends each report in the spool once, oldest first, until the server says that it is busy. left is
+// true if some remain; after is the pause that the server asks for.
+func (s *Sender) round(ctx context.Context) (left bool, after time.Duration, err error) {
+	names, _, err := s.spool.list()
+	if err != nil {
+		return false, 0, err
+	}
+	for _, name := range names {
+		if s.spool.expired(name, s.config.Now()) {
+			s.config.Log.Error("a report is given up, because the server did not take it for a month", "report", name)
+			if err := s.spool.remove(name); err != nil {
+				return false, 0, err
+			}
+			continue
+		}
+		body, err := s.spool.read(name)
+		if err != nil {
+			return false, 0, err
+		}
+		o := s.client.post(ctx, body)
+		switch {
+		case ctx.Err() != nil:
+			return true, 0, ctx.Err()
+		case o.refuse:
+			s.config.Log.Warn("the server refuses a report for good", "answer", o.text)
+		case o.done:
+			s.config.Log.Info("the server has a report", "answer", o.text)
+		default:
+			s.config.Log.Warn("the server does not take a report now; it is sent again", "answer", o.text)
+			left, after = true, max(after, o.after)
+		}
+		if o.done {
+			if err := s.spool.remove(name); err != nil {
+				return false, 0, err
+			}
+		}
+		if o.busy {
+			break
+		}
+	}
+	return left, after, nil
+}
+
+// Preview writes the reports that Run would send now, as .crash files: those in the spool, those of the
+// journal since it was last read, and those in files. It sends and changes nothing.
+func Preview(ctx context.Context, w io.Writer, c Config) (n int, err error) {
+	c = c.withDefaults()
+	show := func(f crash.Fields) error {
+		if n++; n > 1 {
+			if _, err := io.WriteString(w, "\n"); err != nil {
+				return err
+			}
+		}
+		return apport.Write(w, f)
+	}
+	s := spool{filepath.Join(c.State, "spool")}
+	names, _, err := s.list()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return n, err
+	}
+	for _, name := range names {
+		body, err := s.read(name)
+		if err != nil {
+			return n, err
+		}
+		d, err := apport.OpenBSON(body)
+		if err != nil {
+			return n, err
+		}
+		fields, _, _ := d.Fields(apport.MaxDecompressed)
+		if err := show(fields); err != nil {
+			return n, err
+		}
+	}
+	if _, err := exec.LookPath(c.Journalctl); err == nil {
+		err := journal{c.Journalctl, c.State}.read(ctx, false, func(e coredump.Entry) error {
+			f, err := c.Machine.report(ctx, e)
+			if err != nil {
+				return ctx.Err() // the crash is not reported
+			}
+			return show(f)
+		})
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, previewFiles(c, show)
+}
+
+func previewFiles(c Config, show func(crash.Fields) error) error {
+	f, err := openFiles(c.Files, c.State, c.Open)
+	if err != nil {
+		return err
+	}
+	todo, err := f.pending()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(todo)) {
+		if report, err := f.read(name); err == nil {
+			if err := show(report); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
