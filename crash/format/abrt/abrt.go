@@ -191,7 +191,7 @@ func inspect(body []byte) error {
 	}
 	var levels []level
 	var keys [][]byte
-	inKey, values := false, 0
+	inKey, values := false, 0 // in a name of the last level, which is an object
 	for i := 0; i < len(body); i++ {
 		switch body[i] {
 		case '{', '[':
@@ -205,6 +205,7 @@ func inspect(body []byte) error {
 			if n := len(levels); n > 0 {
 				keys, levels = keys[:levels[n-1].keys], levels[:n-1]
 			}
+			inKey = false
 		case ':':
 			inKey = false
 		case ',':

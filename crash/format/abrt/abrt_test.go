@@ -93,6 +93,7 @@ func TestRefused(t *testing.T) {
 		"x":                             "invalid_json",
 		core[:200]:                      "invalid_json",
 		core + "{}":                     "invalid_json",
+		`{}"x"`:                         "invalid_json",
 		"[]":                            "invalid_ureport",
 		"{}":                            "invalid_ureport",
 		`{"ureport_version":3}`:         "invalid_ureport",
