@@ -256,7 +256,8 @@ func TestHashRedirect(t *testing.T) {
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	for _, path := range []string{"/reports/bthash/" + id.String(), "/faf/reports/bthash/" + id.String() + "/"} {
 		req := dbtest.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, h.URL+path, bytes.NewReader(nil)))(t)
-		res := dbtest.Must(client.Do(req))(t)
+		res, err := client.Do(req)
+		checktest.NoError(t, err)
 		checktest.NoError(t, res.Body.Close())
 		if to := res.Header.Get("Location"); res.StatusCode != 302 || to != pages+"/reports/bthash/"+id.String() {
 			t.Errorf("%s: got %d to %q", path, res.StatusCode, to)

@@ -87,9 +87,9 @@ func (o *oldDocument) convert(d *document) {
 }
 
 func (f oldFrame) frame() frame {
-	new := frame{BuildID: f.BuildID, Offset: f.Offset, File: f.Path, Function: f.Function}
+	converted := frame{BuildID: f.BuildID, Offset: f.Offset, File: f.Path, Function: f.Function}
 	if f.Offset != nil {
-		new.Line = *f.Offset
+		converted.Line = *f.Offset
 	}
-	return new
+	return converted
 }
