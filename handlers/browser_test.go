@@ -472,6 +472,6 @@ func TestServerAway(t *testing.T) {
 	})
 	away.Store(&missing)
 	handlertest.Do(ctx, t, chromedp.Navigate(proxy.URL+problem),
-		handlertest.Until(`document.querySelector(".traits").scrollIntoView() ??
-			document.getElementById("flash").textContent.includes("could not be loaded")`))
+		handlertest.Until(`(document.querySelector(".traits").scrollIntoView(),
+			document.getElementById("flash").textContent.includes("could not be loaded"))`))
 }
