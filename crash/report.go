@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"crypto/sha1" //nolint:gosec // the permanent address of a bucket is the sha1 of its signature, as at errors.ubuntu.com
 	"crypto/sha256"
+	"crypto/sha512"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -230,6 +231,13 @@ func NewSystemID(name string) SystemID {
 	sum := sha256.Sum256([]byte(name))
 	head := clean[:MaxSystemID-1-hex.EncodedLen(len(sum))]
 	return SystemID(strings.ToValidUTF8(head, "") + "~" + hex.EncodeToString(sum[:]))
+}
+
+// HashedSystemID returns the id of the machine with this machine-id(5): its SHA-512 in hex digits, as snapd computes
+// it. No one can compute the machine-id from it.
+func HashedSystemID(machineID string) SystemID {
+	sum := sha512.Sum512([]byte(machineID))
+	return SystemID(hex.EncodeToString(sum[:]))
 }
 
 // IsTest reports whether the machine is a test machine, whose reports are stored but not counted.

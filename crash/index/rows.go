@@ -70,9 +70,8 @@ func (d *data) row(at int32) BucketRow {
 	return r
 }
 
-// SetRow adds a bucket with its days. The index must not have it yet. It has the number of its program, and the cells
-// have those of versions and origins, as Program, Version and Origin returned them. Only a row that is not plain needs
-// [Bucket.Prepare].
+// SetRow adds a bucket with its days, which the index must not have yet. Its numbers of programs, versions and origins
+// are those that Program, Version and Origin have returned. Only a row that is not plain needs [Bucket.Prepare].
 func (u *Updater) SetRow(r BucketRow) {
 	public := (*Bucket).publicCopy
 	if r.Plain {

@@ -15,7 +15,6 @@ import (
 	"syscall"
 
 	"mishap/crash"
-	"mishap/crash/apport"
 	"mishap/crash/format/coredump"
 )
 
@@ -150,6 +149,3 @@ func (m Machine) report(ctx context.Context, e coredump.Entry) (crash.Fields, er
 	}
 	return f, nil
 }
-
-// encode returns the body of a request.
-func encode(f crash.Fields) []byte { return apport.BSON(f) }

@@ -1,10 +1,7 @@
 package sender
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha512"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -46,7 +43,7 @@ func ReadMachine(root string) Machine {
 }
 
 // MachineID returns the id by which servers know the machine: the one of whoopsie if that is installed,
-// else the SHA-512 of the machine id, which snapd uses, too. No one can compute the machine id from it.
+// else a hash of the machine-id(5).
 func MachineID(root string) (crash.SystemID, error) {
 	if id, err := os.ReadFile(filepath.Join(root, "var/lib/whoopsie/whoopsie-id")); err == nil {
 		if s := strings.TrimSpace(string(id)); wellFormedID.MatchString(s) {
@@ -57,12 +54,11 @@ func MachineID(root string) (crash.SystemID, error) {
 	if err != nil {
 		return "", err
 	}
-	name := bytes.TrimSpace(id)
+	name := strings.TrimSpace(string(id))
 	if len(name) != 32 {
 		return "", errors.New("/etc/machine-id holds no machine id; systemd-machine-id-setup writes one")
 	}
-	sum := sha512.Sum512(name)
-	return crash.SystemID(hex.EncodeToString(sum[:])), nil
+	return crash.HashedSystemID(name), nil
 }
 
 var wellFormedID = regexp.MustCompile(`^[0-9a-f]{128}$`)

@@ -169,7 +169,7 @@ func (s *Sender) storeFiles(f *files) error {
 
 // store puts a report into the spool, or drops it if there is no room.
 func (s *Sender) store(f crash.Fields) {
-	if err := s.spool.add(encode(f), s.config.Now()); err != nil {
+	if err := s.spool.add(apport.BSON(f), s.config.Now()); err != nil {
 		s.config.Log.Error("a report is lost, because it cannot be stored until it is sent", "program",
 			f["ExecutablePath"], "error", err)
 		return

@@ -5,8 +5,6 @@ package abrt
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha512"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -132,8 +130,8 @@ func invalid(format string, args ...any) *crash.Error {
 	return crash.Errorf(crash.Invalid, "invalid_ureport", format, args...)
 }
 
-// Parse reads a µReport. The report has the hash of the machine's id as its system; without an id, it is
-// Anonymous. Errors are of type *crash.Error, kind Invalid, with a sentence for the sender. Invalid UTF-8 and NUL
+// Parse reads a µReport. Its System is a hash of the machine's id; a µReport without that id becomes an Anonymous
+// report. Errors are of type *crash.Error, kind Invalid, with a sentence for the sender. Invalid UTF-8 and NUL
 // become U+FFFD.
 func Parse(body []byte) (crash.Report, error) {
 	var d document
@@ -160,8 +158,7 @@ func Parse(body []byte) (crash.Report, error) {
 	}
 	r := crash.Report{Fields: fields, Anonymous: true}
 	if id := strings.TrimSpace(d.Auth.MachineID); id != "" {
-		hash := sha512.Sum512([]byte(id))
-		r.System, r.Anonymous = crash.SystemID(hex.EncodeToString(hash[:])), false
+		r.System, r.Anonymous = crash.HashedSystemID(id), false
 	}
 	return r, nil
 }
