@@ -322,6 +322,14 @@ func DuplicateKey(system SystemID, f Fields) ReportKey {
 	return h.key(f["Date"])
 }
 
+// NumberKey returns the key of a report with a number: the same each time the report is submitted.
+func NumberKey(number string, f Fields) ReportKey {
+	h := newKeyHash("")
+	h.add("number")
+	h.add(number)
+	return h.key(f["Date"])
+}
+
 func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
 
 // asSent returns the text as whoopsie sends it: control characters within lines become "?", and

@@ -37,6 +37,10 @@ type Report struct {
 	// Anonymous says that an equal report may come from another machine: it names neither its machine nor the time
 	// of the crash. Such a report is never a duplicate.
 	Anonymous bool
+
+	// Number is a name for this report that its sender chose and repeats when it sends the report again, such as
+	// the event_id of Sentry's libraries, after a name for all such numbers. Empty: it has none.
+	Number string
 }
 
 // Received returns when the report arrived, in UTC, to the millisecond.

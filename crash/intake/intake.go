@@ -109,7 +109,10 @@ func (in *Intake) Examine(report crash.Report) (crash.Record, error) {
 	rec.Title = grouping.TitleOf(report.Fields, rec.Grouping)
 	rec.Complete = grouping.HasEvidence(report.Fields, rec.Grouping)
 	rec.Quality = grouping.Quality(report.Fields, rec.Complete)
-	if !report.Anonymous {
+	switch {
+	case report.Number != "":
+		rec.DuplicateKey = crash.NumberKey(report.Number, sent)
+	case !report.Anonymous:
 		rec.DuplicateKey = crash.DuplicateKey(report.System, sent)
 	}
 	rec.Fields = trim(report.Fields)

@@ -172,6 +172,30 @@ func TestJournal(t *testing.T) {
 	}
 }
 
+// TestNumbers checks how reports that are sent again are recognised.
+func TestNumbers(t *testing.T) {
+	t.Parallel()
+	in := intake.New(config, nil)
+	key := func(r crash.Report) crash.ReportKey {
+		r.Fields = crashtest.Python().Fields()
+		rec, err := in.Examine(r)
+		checktest.NoError(t, err)
+		return rec.DuplicateKey
+	}
+	numbered := key(crash.Report{Number: "tests 7"})
+	checktest.Equal(t, "the same number of another machine", key(crash.Report{System: "m", Number: "tests 7"}), numbered)
+	checktest.Equal(t, "without a name of the machine", key(crash.Report{Anonymous: true, Number: "tests 7"}), numbered)
+	checktest.Equal(t, "no number", key(crash.Report{Anonymous: true}), crash.ReportKey{})
+	for name, other := range map[string]crash.Report{
+		"another number": {Number: "tests 8"}, "no number, but a machine": {System: "tests 7"},
+		"a machine called like the number": {System: "number"},
+	} {
+		if key(other) == numbered {
+			t.Errorf("%s: got the same key", name)
+		}
+	}
+}
+
 // store records the reports that it receives and returns configured answers.
 type store struct {
 	got       []crash.Record
