@@ -230,6 +230,7 @@ var FieldMeanings = []struct {
 	{"DuplicateSignature", fieldMeaning{fieldsWhat, "signature set by the program or a hook"}},
 	{"StacktraceAddressSignature", fieldMeaning{fieldsWhat,
 		"signature of modules and offsets, for stacks without function names"}},
+	{"StacktraceBuildIDs", fieldMeaning{fieldsWhat, "build-id, offset and module of the frames of the stack"}},
 	{"ExecutableTimestamp", fieldMeaning{fieldsWhat, "when the program’s file was last changed, in seconds since 1970"}},
 	{"Snap", fieldMeaning{fieldsWhat, "snap that failed"}},
 	{"SnapChangeKind", fieldMeaning{fieldsWhat, "what snapd was doing: installing, refreshing, removing"}},

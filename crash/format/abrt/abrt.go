@@ -376,51 +376,16 @@ func (p *problem) core(f crash.Fields) error {
 	if len(p.Stack) == 0 || len(p.Stack[thread].Frames) == 0 {
 		return errNoFrames
 	}
-	frames := p.Stack[thread].Frames
-	var stack strings.Builder
-	for i, frame := range frames[:min(len(frames), maxFrames)] {
-		stack.WriteString("#" + strconv.Itoa(i) + "  0x")
-		hexAddress := strconv.FormatUint(frame.Address, 16)
-		stack.WriteString(strings.Repeat("0", 16-len(hexAddress)) + hexAddress + " in ")
-		name := cmp.Or(line(frame.Function), "??")
-		stack.WriteString(name)
-		if !strings.HasSuffix(name, ")") {
-			stack.WriteString(" ()")
+	frames := make([]grouping.ModuleFrame, 0, min(len(p.Stack[thread].Frames), maxFrames))
+	for _, frame := range p.Stack[thread].Frames[:cap(frames)] {
+		placed := grouping.ModuleFrame{Address: frame.Address, Function: line(frame.Function), Module: line(frame.File)}
+		if frame.Offset != nil {
+			placed.BuildID, placed.Offset = frame.BuildID, *frame.Offset
 		}
-		if file := line(frame.File); file != "" {
-			stack.WriteString(" from " + file)
-		}
-		stack.WriteByte('\n')
+		frames = append(frames, placed)
 	}
-	f["Stacktrace"] = stack.String()
-	f["StacktraceTop"] = grouping.StacktraceTop(stack.String())
-	f["StacktraceAddressSignature"] = p.addresses(frames)
+	grouping.SetStack(f, frames)
 	return nil
-}
-
-// addresses returns the address signature of a stack. Its offsets are those in the files, so they mean something
-// only together with the build.
-func (p *problem) addresses(frames []frame) string {
-	const most = 15 // as in apport's
-	if p.Executable == "" || p.Signal == nil {
-		return ""
-	}
-	var b strings.Builder
-	b.WriteString(line(p.Executable) + ":" + strconv.Itoa(*p.Signal))
-	placed := 0
-	frames = frames[:min(len(frames), most)]
-	for _, frame := range frames {
-		if frame.Offset == nil || frame.BuildID == "" {
-			continue
-		}
-		placed++
-		file := strings.ReplaceAll(line(frame.File), ":", "..")
-		b.WriteString(":" + file + "@" + word(frame.BuildID) + "+" + strconv.FormatUint(*frame.Offset, 16))
-	}
-	if placed == 0 || 2*placed < len(frames) {
-		return ""
-	}
-	return b.String()
 }
 
 // python adds an exception. The program is the file of the outermost frame that has one.

@@ -36,8 +36,8 @@ func TestTypes(t *testing.T) {
 	for name, want := range map[string][]string{
 		"core.json": {"stacktrace", "/usr/bin/tidewatch:11:tide_parse_row:tide_load:__libc_start_call_main",
 			"tidewatch crashed with SIGSEGV in tide_parse_row()", "tidewatch 1.4.9-2.fc43 x86_64", "Fedora 43"},
-		"core-addresses.json": {"address", "/usr/bin/tidewatch:11:/usr/bin/tidewatch@aa11bb22cc33+9234:" +
-			"/usr/bin/tidewatch@aa11bb22cc33+9a10:/lib64/libc.so.6@dd44+29d90",
+		"core-addresses.json": {"address", "/usr/bin/tidewatch:11:tidewatch@aa11bb22cc33+9234:" +
+			"tidewatch@aa11bb22cc33+9a10:libc.so.6@dd44ee55+29d90",
 			"tidewatch crashed with SIGSEGV", "tidewatch 1.4.9-2.fc43 x86_64", "Fedora 43"},
 		"version1.json": {"stacktrace", "/usr/bin/tidewatch:11:tide_parse_row:tide_load",
 			"tidewatch crashed with SIGSEGV in tide_parse_row()", "tidewatch 1.4.9-2.fc18 x86_64", "Fedora 18"},

@@ -29,9 +29,7 @@ var Wanted = [...]string{
 
 const (
 	maxFrames    = 200 // of the stack
-	maxPlaces    = 8   // in an address signature: farther callers vary
 	maxPath      = 4096
-	maxName      = 1000 // of a function or a module
 	cursorField  = "__CURSOR"
 	writtenField = "__REALTIME_TIMESTAMP"
 )
@@ -124,19 +122,11 @@ func (e Entry) Fields() (crash.Fields, error) {
 		f["Package"], f["SourcePackage"] = name+" "+version, name
 	}
 	frames := stack(e["MESSAGE"])
-	if len(frames) == 0 {
-		return f, nil
+	ids := e.buildIDs(notes)
+	for i := range frames {
+		frames[i].BuildID = ids[path.Base(frames[i].Module)]
 	}
-	f["Stacktrace"] = gdbStack(frames)
-	if top := grouping.StacktraceTop(f["Stacktrace"]); top != "" {
-		f["StacktraceTop"] = top
-	}
-	// Names are the same in all builds. So addresses count only where names are too few.
-	if grouping.SignatureOf(f).Signature == "" {
-		if s := addressSignature(program, f["Signal"], frames, e.buildIDs(notes)); s != "" {
-			f["StacktraceAddressSignature"] = s
-		}
-	}
+	grouping.SetStack(f, frames)
 	return f, nil
 }
 
@@ -186,16 +176,11 @@ func (e Entry) buildIDs(notes map[string]note) map[string]string {
 	return ids
 }
 
-// frame is a line of a stack; function and module are empty if unknown.
-type frame struct {
-	address, function, module, offset string
-}
-
 // frameLine matches "#0  0x000055d000009234 tide_parse_row (tidewatch + 0x9234)".
 var frameLine = regexp.MustCompile(`^#[0-9]+ +0x([0-9a-f]{1,16}) (.+) \((.+) \+ 0x([0-9a-f]{1,16})\)$`)
 
 // stack returns the stack of the thread that crashed: the first one.
-func stack(message string) (frames []frame) {
+func stack(message string) (frames []grouping.ModuleFrame) {
 	_, message, _ = strings.Cut(message, "\nStack trace of thread ")
 	_, message, _ = strings.Cut(message, "\n")
 	for line := range strings.Lines(message) {
@@ -207,52 +192,12 @@ func stack(message string) (frames []frame) {
 			if s == "n/a" {
 				return ""
 			}
-			return crash.Truncate(s, maxName)
+			return s
 		}
-		f := frame{address: m[1], function: known(m[2]), module: known(m[3]), offset: strings.TrimLeft(m[4], "0")}
-		frames = append(frames, f)
+		address, _ := strconv.ParseUint(m[1], 16, 64) // 16 digits at most
+		offset, _ := strconv.ParseUint(m[4], 16, 64)
+		frames = append(frames, grouping.ModuleFrame{Address: address, Function: known(m[2]), Module: known(m[3]),
+			Offset: offset})
 	}
 	return frames
-}
-
-// gdbStack returns a stack in the form in which apport stores that of gdb.
-func gdbStack(frames []frame) string {
-	var b strings.Builder
-	for i, f := range frames {
-		function, module := f.function, f.module
-		if function == "" {
-			function = "??"
-		}
-		if module != "" {
-			module = " from " + module
-		}
-		_, _ = fmt.Fprintf(&b, "#%d  0x%s in %s ()%s\n", i, f.address, function, module)
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
-// addressSignature returns "program:signal:module@build+offset…" for the first frames, or "" if none is
-// outside the C library, since each program that aborts has the same ones there. Offsets count from the
-// start of the module. The build of a module without build id is unknown.
-func addressSignature(program, signal string, frames []frame, ids map[string]string) string {
-	parts := []string{program, signal}
-	own := false
-	for _, f := range frames {
-		if f.module == "" {
-			continue
-		}
-		if len(parts) == 2+maxPlaces {
-			break
-		}
-		file, place := path.Base(f.module), f.module
-		if id := ids[file]; id != "" {
-			place += "@" + id
-		}
-		own = own || !strings.HasPrefix(file, "libc.so") && !strings.HasPrefix(file, "ld-")
-		parts = append(parts, strings.ReplaceAll(place, ":", "..")+"+"+f.offset)
-	}
-	if !own {
-		return ""
-	}
-	return strings.Join(parts, ":")
 }

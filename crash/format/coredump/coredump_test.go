@@ -74,6 +74,11 @@ const nameless = "Process 4311 (tidewatch) of user 1000 dumped core.\n\n" +
 	"#3  0x0000000000000000 n/a (n/a + 0x0)\n\n" +
 	"Stack trace of thread 4312:\n#0  0x00007f2210100000 __poll (libc.so.6 + 0x100000)\n"
 
+const partly = "\nModule libreef.so.1 with build-id bb22bb22bb22bb22\nStack trace of thread 4311:\n" +
+	"#0  0x000055d000009234 n/a (tidewatch + 0x9234)\n" +
+	"#1  0x00007f2210001a10 reef_read (libreef.so.1 + 0x1a10)\n" +
+	"#2  0x00007f2210001b10 reef_open (libreef.so.1 + 0x1b10)\n"
+
 func TestGrouping(t *testing.T) {
 	t.Parallel()
 	notes := `{"elfType":"coredump","/usr/bin/tidewatch":{"name":"tidewatch","version":"1.4.9-2",` +
@@ -89,6 +94,11 @@ func TestGrouping(t *testing.T) {
 		"no names": {map[string]any{"MESSAGE": nameless, "COREDUMP_PACKAGE_JSON": notes},
 			"/usr/bin/tidewatch:11:tidewatch@aa11aa11aa11aa11+9234:libreef.so.1@bb22bb22bb22bb22+1a10:libc.so.6+29d90",
 			crash.RuleAddress},
+		"some names, all builds": {map[string]any{"MESSAGE": partly, "COREDUMP_PACKAGE_JSON": notes},
+			"/usr/bin/tidewatch:11:tidewatch@aa11aa11aa11aa11+9234:libreef.so.1@bb22bb22bb22bb22+1a10:" +
+				"libreef.so.1@bb22bb22bb22bb22+1b10", crash.RuleAddress},
+		"some names, not all builds": {map[string]any{"MESSAGE": partly},
+			"/usr/bin/tidewatch:11:[tidewatch]:reef_read:reef_open", crash.RuleStackPartial},
 		"only the C library": {map[string]any{"MESSAGE": inLibc}, "", crash.RuleNone},
 		"no stack":           {map[string]any{"MESSAGE": "Process 1 (x) of user 0 dumped core."}, "", crash.RuleNone},
 		"no message":         {map[string]any{"MESSAGE": nil}, "", crash.RuleNone},
