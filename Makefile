@@ -29,8 +29,8 @@ run: ## builds and starts everything with sample reports, and prints the address
 	@$(MAKE) --no-print-directory build
 	@bin/devtool demo
 
-build: ## builds bin/mishap, one static program, and bin/devtool
-	$(static) GO='$(GO)' .ci/progress -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/mishap ./cmd/devtool
+build: ## builds bin/mishap and bin/mishap-send, static programs, and bin/devtool
+	$(static) GO='$(GO)' .ci/progress -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/mishap ./cmd/mishap-send ./cmd/devtool
 
 # Linking without debug information takes half the time. Many tests wait for other processes, so four at once
 # use two processors better than two.
@@ -139,7 +139,7 @@ released-schema: ## dumps a database of the version in VERSION, for tests of upg
 	@.ci/need postgresql
 	$(static) $(GO) test -run '^TestReleasedSchema$$' -count=1 ./db -release "$$(cat VERSION)"
 
-deb: ## builds a Debian package in bin, the same bytes from the same commit
+deb: ## builds the Debian packages in bin, the same bytes from the same commit
 	@packaging/deb
 
 test-deb: ## builds the package twice, runs lintian, and installs, upgrades, removes and purges it in a chroot; needs root

@@ -234,6 +234,8 @@ var rules = []rule{
 		"handlers/panel handlers/web"}, // no area imports another
 	{of: "cmd/mishap/config", ours: "crash/* handlers/proxies notify/* tracker/kinds"},
 	{of: "cmd/mishap/traces", ours: "crash/*"},
+	{of: "cmd/mishap/send", ours: "crash crash/sender", never: "database testing"},
+	{of: "cmd/mishap-send", ours: "cmd/mishap/send", never: "database testing"}, // small: no server
 	{of: "cmd/mishap/*", ours: "assets cmd/* crash/* db/* handlers/* notify/* tracker/* views/*",
 		never: "testing net/http/httptest"},
 }
@@ -257,12 +259,12 @@ var libraries = map[string]string{
 	"github.com/klauspost/compress":                  "crash/apport crash/symbols/* db handlers/*",
 	"github.com/landlock-lsm/go-landlock":            "crash/symbols/sandbox",
 	"github.com/minio/minio-go/v7":                   "crash/blobs",
-	"github.com/pelletier/go-toml/v2":                "cmd/mishap/config",
+	"github.com/pelletier/go-toml/v2":                "cmd/mishap/config cmd/mishap/send",
 	"github.com/pquerna/otp":                         "db/people handlers/people",
 	"github.com/prometheus/client_golang":            "crash/symbols/* tracker/* notify/* db/* handlers/* cmd/mishap/*",
 	"github.com/riverqueue/river":                    "db/*",
 	"github.com/schollz/progressbar/v3":              "cmd/mishap",
-	"github.com/spf13/cobra":                         "cmd/mishap",
+	"github.com/spf13/cobra":                         "cmd/mishap cmd/mishap/send cmd/mishap-send",
 	"github.com/standard-webhooks/standard-webhooks": "notify/webhook tracker/gitlab",
 	"github.com/therootcompany/xz":                   "crash/symbols/*",
 	"github.com/wneessen/go-mail":                    "notify/mail",

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -158,7 +157,7 @@ func (p *program) importFiles(ctx context.Context, im importer, files []string) 
 }
 
 func (im importer) importFile(ctx context.Context, file string) (imported, error) {
-	f, err := openCrashFile(file)
+	f, err := apport.OpenFile(file)
 	if err != nil {
 		return imported{}, err
 	}
@@ -359,7 +358,7 @@ func (p *program) inspect(c config.Config, files []string, as inspectOutput) err
 }
 
 func inspectFile(file string) (reportFile, error) {
-	f, err := openCrashFile(file)
+	f, err := apport.OpenFile(file)
 	if err != nil {
 		return reportFile{}, err
 	}
@@ -553,35 +552,6 @@ func readReleaseFile(file string, read func(io.Reader) error) error {
 	}
 	return nil
 }
-
-// openCrashFile opens a report file. It does not follow a symbolic link, which anyone who may write to
-// the folder could point elsewhere, and refuses what is no file: opening a FIFO would wait for ever.
-func openCrashFile(file string) (*os.File, error) {
-	info, err := os.Lstat(file)
-	if err != nil {
-		return nil, err
-	}
-	switch mode := info.Mode(); {
-	case mode&fs.ModeSymlink != 0:
-		return nil, crash.Errorf(crash.Invalid, "symbolic_link",
-			"This is a symbolic link, which is not followed; name the file itself.")
-	case !mode.IsRegular():
-		return nil, errNoFile
-	}
-	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() { // it was replaced
-		err = errNoFile
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
-
-var errNoFile = crash.Errorf(crash.Invalid, "no_file", "This is not a file, but a folder, FIFO, socket or device.")
 
 // reportFile is the content of a report file.
 type reportFile struct {

@@ -29,6 +29,7 @@ import (
 	"github.com/spf13/cobra/doc"
 
 	"mishap/cmd/mishap/config"
+	"mishap/cmd/mishap/send"
 	"mishap/crash"
 	"mishap/crash/symbols/sandbox"
 )
@@ -144,7 +145,8 @@ local_config.default.toml, or else from /etc/mishap/config.toml, and from the en
 		p.accessCommand(), p.archiveCommand(),
 		p.auditCommand(), systemCommand(p), tokenCommand(p), p.filingsCommand(), p.bugsCommand(),
 		p.checkCommand(), doctorCommand{p}.command(), healthCommand(p),
-		p.gateCommand(), p.regroupCommand(), privacyCommand(p), p.sendCommand(), backupCommand(p), restoreCommand(p),
+		p.gateCommand(), p.regroupCommand(), privacyCommand(p), send.Command("send", versionText(), p.out, p.err),
+		backupCommand(p), restoreCommand(p),
 		upgradeCommand(p),
 		p.symbolsCommand(), p.symboliseCommand(),
 		p.setupOAuthTokenCommand(), p.versionCommand())
@@ -324,6 +326,10 @@ const (
 		".TP\n\\fI/etc/mishap/config.toml\\fP\nThe configuration otherwise.\n" +
 		".TP\n\\fIconfig.d/*.toml\\fP\nFiles beside the configuration that are read before it.\n" +
 		".TP\n\\fI/var/lib/mishap\\fP\nThe data (data_dir) of Debian's package.\n"
+	manSendFiles = ".SH FILES\n.TP\n\\fI/etc/mishap/send.toml\\fP\nThe configuration. Without it, nothing is sent.\n" +
+		".TP\n\\fI/var/lib/mishap-send\\fP\nReports that wait, and what was sent.\n" +
+		".SH ENVIRONMENT\n.TP\n\\fBHTTPS_PROXY\\fP, \\fBHTTP_PROXY\\fP, \\fBNO_PROXY\\fP\nThe proxy to send through, and the " +
+		"servers without one.\n"
 	manEnvironment = ".SH ENVIRONMENT\n.TP\n\\fBMISHAP_\\fP\\fIKEY\\fP\nThe value of a key of mishap.toml(5), in " +
 		"capitals " +
 		"(MISHAP_LISTEN for listen). It overrides the files.\n" +
@@ -354,7 +360,11 @@ func completeManPages(cmd *cobra.Command, dir string) error {
 	if slices.Contains(ownStatuses, cmd.CommandPath()) {
 		more = ".SH EXIT STATUS\nSee DESCRIPTION.\n"
 	}
-	more += manFiles + manEnvironment
+	if cmd.CommandPath() == "mishap send" {
+		more += manSendFiles
+	} else {
+		more += manFiles + manEnvironment
+	}
 	at := len(page)
 	for _, next := range []string{".SH SEE ALSO", ".SH EXAMPLE"} {
 		if i := bytes.Index(page, []byte(next)); i >= 0 {

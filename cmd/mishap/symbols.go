@@ -322,7 +322,7 @@ func (s symbolising) report(ctx context.Context, name string) (result symbols.Re
 	}
 	defer func() { err = errors.Join(err, job.Close()) }()
 	id, idErr := crash.ParseOopsID(name)
-	in, err := openCrashFile(name)
+	in, err := apport.OpenFile(name)
 	if errors.Is(err, fs.ErrNotExist) && idErr == nil {
 		return s.stored(ctx, job, id)
 	}

@@ -34,13 +34,12 @@ const (
 type files struct {
 	folder string
 	state  string
-	open   func(name string) (*os.File, error)
 	done   map[string]string // name to stamp of the files that need no more attention
 }
 
 // openFiles reads which files were done before.
-func openFiles(folder, state string, open func(string) (*os.File, error)) (*files, error) {
-	f := &files{folder: folder, state: state, open: open, done: map[string]string{}}
+func openFiles(folder, state string) (*files, error) {
+	f := &files{folder: folder, state: state, done: map[string]string{}}
 	content, err := os.ReadFile(filepath.Join(state, filesDone))
 	if errors.Is(err, fs.ErrNotExist) {
 		return f, nil
@@ -86,7 +85,7 @@ func (f *files) finish(name, stamp string) error {
 
 // read returns what leaves the machine of a file.
 func (f *files) read(name string) (crash.Fields, error) {
-	file, err := f.open(filepath.Join(f.folder, name))
+	file, err := apport.OpenFile(filepath.Join(f.folder, name))
 	if err != nil {
 		return nil, err
 	}

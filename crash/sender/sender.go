@@ -30,11 +30,10 @@ type Config struct {
 	Server     string // from ParseServer
 	Machine    Machine
 	ID         crash.SystemID
-	State      string                              // folder for the spool and for what was sent
-	Journalctl string                              // program; empty: journalctl
-	Files      string                              // folder of apport's files
-	Open       func(name string) (*os.File, error) // opens one of them
-	Agent      string                              // User-Agent of requests
+	State      string // folder for the spool and for what was sent
+	Journalctl string // program; empty: journalctl
+	Files      string // folder of apport's files
+	Agent      string // User-Agent of requests
 	Log        *slog.Logger
 	Now        func() time.Time // nil: time.Now
 	FirstPause time.Duration    // after the first failure; 0: one minute
@@ -118,7 +117,7 @@ func (s *Sender) followJournal(ctx context.Context) error {
 }
 
 func (s *Sender) followFiles(ctx context.Context) error {
-	f, err := openFiles(s.config.Files, s.config.State, s.config.Open)
+	f, err := openFiles(s.config.Files, s.config.State)
 	if err != nil {
 		return err
 	}
@@ -302,7 +301,7 @@ func Preview(ctx context.Context, w io.Writer, c Config) (n int, err error) {
 }
 
 func previewFiles(c Config, show func(crash.Fields) error) error {
-	f, err := openFiles(c.Files, c.State, c.Open)
+	f, err := openFiles(c.Files, c.State)
 	if err != nil {
 		return err
 	}

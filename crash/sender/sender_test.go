@@ -73,7 +73,7 @@ func newFixture(t *testing.T, server string, entries ...map[string]any) *fixture
 	return &fixture{dir: dir, log: log, Config: Config{
 		Server: server, ID: machineID, State: filepath.Join(dir, "state"), Journalctl: filepath.Join(dir, "journalctl"),
 		Machine: Machine{Release: "Debian 12", Architecture: "amd64"}, Files: filepath.Join(dir, "crash"),
-		Open: os.Open, Agent: "mishap-send/test", Log: slog.New(slog.NewTextHandler(log, nil)),
+		Agent: "mishap-send/test", Log: slog.New(slog.NewTextHandler(log, nil)),
 		FirstPause: time.Millisecond,
 	}}
 }
@@ -526,7 +526,7 @@ func TestFiles(t *testing.T) {
 	if got["StacktraceTop"] == "" || got["ProcMaps"]+got["Stacktrace"] != "" {
 		t.Errorf("got %v", got)
 	}
-	f := dbtest.Must(openFiles(x.Files, x.State, os.Open))(t)
+	f := dbtest.Must(openFiles(x.Files, x.State))(t)
 	write("b.crash", crashtest.Native())
 	todo, err := f.pending()
 	if diff := cmp.Diff([]string{"b.crash"}, keys(todo)); err != nil || diff != "" {

@@ -1,14 +1,15 @@
-package main
+package send
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// TestSendNeedsAgreement checks that nothing is sent without a valid configuration that names the server.
-func TestSendNeedsAgreement(t *testing.T) {
+// TestAgreement checks that nothing is sent without a valid configuration that names the server.
+func TestAgreement(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	for name, c := range map[string]struct{ content, want string }{
@@ -16,7 +17,8 @@ func TestSendNeedsAgreement(t *testing.T) {
 		"empty":     {"# nothing\n", "the key server is missing"},
 		"no TOML":   {"server = \n", "send.toml:1: "},
 		"unknown":   {"server = \"https://x\"\nservers = \"https://y\"\n", "send.toml:2: unknown key \"servers\""},
-		"a number":  {"server = 7\n", "expected server = "},
+		"a table":   {"server = \"https://x\"\n[a]\nb = 1\n", "send.toml:2: unknown key \"a\""},
+		"a number":  {"server = 7\n", "send.toml:1: "},
 		"no server": {"server = \"crashes.example.org\"\n", "send.toml: server: expected the address"},
 	} {
 		file := filepath.Join(folder, name, "send.toml")
@@ -28,10 +30,15 @@ func TestSendNeedsAgreement(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		status, _, stderr := runIn(t.Context(), nil, nil, "send", "--config", file, "--state",
-			filepath.Join(folder, "state"))
-		if status != exitFailed || !strings.Contains(stderr, c.want) {
-			t.Errorf("%s: got status %d, %s; want %q", name, status, stderr, c.want)
+		var out bytes.Buffer
+		cmd := Command("mishap-send", "1", &out, &out)
+		cmd.SetArgs([]string{"--config", file, "--state", filepath.Join(folder, "state")})
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v; want %q", name, err, c.want)
+		}
+		if out.Len() > 0 {
+			t.Errorf("%s: got output %q", name, &out)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(folder, "state")); !os.IsNotExist(err) {

@@ -1,0 +1,107 @@
+// Package send is the command that sends the crash reports of a machine to a server. It is part of mishap, and
+// a small program of its own for machines that need nothing else.
+package send
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mishap/crash/sender"
+)
+
+// options are the flags.
+type options struct {
+	config, state, files string
+	dryRun, id           bool
+}
+
+// program is a command with its name and its streams.
+type program struct {
+	name, version string
+	out, err      io.Writer
+}
+
+// Command returns the command, for the given name in its parent or of the program.
+func Command(name, version string, out, err io.Writer) *cobra.Command {
+	p := program{name, version, out, err}
+	called := name
+	if name == "send" {
+		called = "mishap send"
+	}
+	var o options
+	cmd := &cobra.Command{
+		Use:   name,
+		Short: "Sends this machine's crash reports to a mishap server",
+		Long: `Sends the crashes of this machine to a mishap server, for machines without whoopsie. It reads those
+that systemd-coredump describes in the journal, and apport's files in /var/crash, and runs until it is
+stopped. It sends nothing unless /etc/mishap/send.toml names the server:
+
+  server = "https://crashes.example.org"
+
+That is the address of ingest_listen, as in whoopsie's CRASH_DB_URL. Reports hold the program, its
+package, release, architecture, signal and time, the functions of its stack, and of apport's files also
+messages and Python's traceback. They never hold the environment, the command line, folders, memory maps,
+core dumps or the name of the machine. --dry-run shows them.
+
+Reports wait in the state folder until the server has them, at most 200 for at most a month. Reading the
+journal needs root or the group systemd-journal. The package mishap-send has the same program without the
+server, which needs less memory, and a service.`,
+		Example: "  " + called + " --dry-run\n  " + called + " --id\n  " + called,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return p.run(cmd.Context(), o) },
+	}
+	cmd.Flags().StringVar(&o.config, "config", configFile, "the configuration `file` of this command")
+	cmd.Flags().StringVar(&o.state, "state", "/var/lib/mishap-send", "the `folder` of reports that wait")
+	cmd.Flags().StringVar(&o.files, "files", "/var/crash", "the `folder` of apport's files")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "print the reports that would be sent, and send nothing")
+	cmd.Flags().BoolVar(&o.id, "id", false, "print the machine's id and how to have its reports erased")
+	cmd.MarkFlagsMutuallyExclusive("dry-run", "id")
+	return cmd
+}
+
+func (p program) run(ctx context.Context, o options) error {
+	var s settings
+	if !o.id && !o.dryRun {
+		var err error
+		if s, err = load(o.config); err != nil {
+			return err
+		}
+	}
+	id, err := sender.MachineID("/")
+	if err != nil {
+		return fmt.Errorf("find the machine's id: %w", err)
+	}
+	if o.id {
+		_, err := fmt.Fprintf(p.out, "%s\n\nThe server knows this machine by this id. Its administrators can show and erase all "+
+			"reports\nof it, at /user/ID/erase on its pages or with \"mishap system erase ID\".\n", id)
+		return err
+	}
+	c := sender.Config{Server: s.Server, Machine: sender.ReadMachine("/"), ID: id, State: o.state, Files: o.files,
+		Agent: "mishap-send/" + strings.Fields(p.version)[0]}
+	if o.dryRun {
+		n, err := sender.Preview(ctx, p.out, c)
+		if err == nil && n == 0 {
+			_, _ = fmt.Fprintln(p.err, "There is no report to send.")
+		}
+		return err
+	}
+	// In the journal, each line has its time already.
+	c.Log = slog.New(slog.NewTextHandler(p.err, &slog.HandlerOptions{ReplaceAttr: withoutTime}))
+	run, err := sender.New(c)
+	if err != nil {
+		return err
+	}
+	return run.Run(ctx)
+}
+
+func withoutTime(groups []string, a slog.Attr) slog.Attr {
+	if len(groups) == 0 && a.Key == slog.TimeKey {
+		return slog.Attr{}
+	}
+	return a
+}
