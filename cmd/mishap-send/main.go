@@ -10,6 +10,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"mishap/cmd/mishap/send"
 )
 
@@ -24,8 +26,10 @@ func main() {
 	cmd.Version = v
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.CompletionOptions.DisableDefaultCmd = true
+	status := 2 // the command line is wrong
+	cmd.PreRun = func(*cobra.Command, []string) { status = 1 }
 	if err := cmd.ExecuteContext(ctx); err != nil {
 		_, _ = fmt.Fprintf(os.Stderr, "mishap-send: %s\n", err)
-		os.Exit(1)
+		os.Exit(status)
 	}
 }
