@@ -32,10 +32,10 @@ import (
 const importers = 8
 
 func (p *program) importCommand() *cobra.Command {
-	var system string
+	var system, server string
 	cmd := &cobra.Command{
 		Use:   "import [--system HASH] FILE.crash...",
-		Short: "Stores the reports in crash report files",
+		Short: "Stores the reports in crash report files, or those of a FAF server",
 		Long: `Stores the reports in apport's files as if a machine had sent them. With --system, give the machine's
 hash, from its /var/lib/whoopsie/whoopsie-id. A report that the machine also sends then counts once.
 
@@ -44,10 +44,26 @@ or cores_packages forbid it; then the reason is printed. Text that is not valid 
 that are not text are dropped, and their names printed.
 
 Files that cannot be read or are refused are printed with the reason, the others are imported, and the
-exit status is 1. A report that was imported before counts once. Symbolic links are not followed.`,
+exit status is 1. A report that was imported before counts once. Symbolic links are not followed.
+
+With --faf, copies the reports of FAF, the analytics server of ABRT, from the address of its pages:
+
+  - If it lists its µReports for replication (/reports, /report/<name>), all of them.
+  - Else from its pages for programs (/reports/get_hash/, /reports/items/): one report of each stack and release,
+    with FAF's number of reports in the field FAFReports, and with the bugs and old addresses of these problems.
+    FAF does not know more.
+
+Crashes that are older than ingest_max_age_days are left out. The same command continues an interrupted copy: the
+names of what is copied are in the folder faf of data_dir.`,
 		Example: `  mishap import /var/crash/*.crash
-  mishap import --system "$(cat /var/lib/whoopsie/whoopsie-id)" /var/crash/*.crash`,
-		Args: cobra.MinimumNArgs(1),
+  mishap import --system "$(cat /var/lib/whoopsie/whoopsie-id)" /var/crash/*.crash
+  mishap import --faf https://faf.example.org/faf`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("faf") {
+				return cobra.NoArgs(cmd, args)
+			}
+			return cobra.MinimumNArgs(1)(cmd, args)
+		},
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("system") || isSystemName(system) {
 				return nil
@@ -56,6 +72,9 @@ exit status is 1. A report that was imported before counts once. Symbolic links 
 				"of at most %d bytes without blanks and slashes), got %q", crash.MaxSystemID, system)
 		},
 		RunE: p.stored(func(ctx context.Context, s session) (string, error) {
+			if len(s.args) == 0 {
+				return "", p.importFAF(ctx, s, server)
+			}
 			im := importer{
 				intake: intake.New(intakeConfig(s.config), s.store), symbols: dbsymbols.New(s.store), config: s.config,
 				cores:  sync.OnceValues(func() (*cores.Store, error) { return openCores(ctx, s.config) }),
@@ -65,6 +84,8 @@ exit status is 1. A report that was imported before counts once. Symbolic links 
 		}),
 	}
 	cmd.Flags().StringVar(&system, "system", "", "the `hash` of the machine that the reports come from")
+	cmd.Flags().StringVar(&server, "faf", "", "the `address` of a FAF server, whose reports are copied")
+	cmd.MarkFlagsMutuallyExclusive("system", "faf")
 	return cmd
 }
 

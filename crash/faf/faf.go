@@ -1,6 +1,6 @@
 // Package faf reads what FAF, the analytics server of ABRT, knows of its problems: the answer of
-// [Query], as JSON lines. It computes the signatures that reports of these problems have here. It
-// accepts no reports.
+// [Query], as JSON lines, and what its pages for programs answer. It computes the signatures that reports of these
+// problems have here, and the reports to copy.
 package faf
 
 import (
