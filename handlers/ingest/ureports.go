@@ -44,7 +44,8 @@ const (
 	maxEnvelope = 16 << 10 // bytes of the multipart around an attachment
 )
 
-// The addresses of the bugs of a problem are read again after this time.
+// The addresses of the bugs of a problem are read again after this time. Reading them for each report takes a third of
+// the reports per processor second (measured by BenchmarkReports).
 const (
 	knownFor = 10 * time.Second
 	maxKnown = 4096
