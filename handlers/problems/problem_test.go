@@ -57,6 +57,17 @@ func TestShowProblem(t *testing.T) {
 	}
 }
 
+// TestUnknownMachines checks that no number of machines is stated of reports that name none.
+func TestUnknownMachines(t *testing.T) {
+	t.Parallel()
+	p := handlertest.NewPages(t)
+	p.SaveFrom(t, "", crashtest.Native())
+	id := handlertest.BucketOf(t, crashtest.Native())
+	p.Visitor(t).Get(id.Path()).Want(http.StatusOK).WantText(".figures", "machines (all time) unknown")
+	p.SaveFrom(t, "one", crashtest.Native())
+	p.Visitor(t).Get(id.Path()).Want(http.StatusOK).WantText(".figures", "machine (all time) 1")
+}
+
 func TestShowProblemHidesReportsFromVisitors(t *testing.T) {
 	t.Parallel()
 	p := handlertest.NewPages(t)

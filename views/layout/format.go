@@ -61,6 +61,15 @@ func Exact(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC"
 // MachineTime returns the value of a datetime attribute.
 func MachineTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
+// Machines returns the number of distinct machines that sent some reports. Reports through some doors name no machine:
+// if none does, the number is unknown.
+func Machines(machines, reports int64) string {
+	if machines == 0 && reports > 0 {
+		return "unknown"
+	}
+	return crash.Count(machines)
+}
+
 // ShortRelease returns the release without "Ubuntu", from which most reports come: "Ubuntu 24.04" →
 // "24.04", but "Debian 13" unchanged.
 func ShortRelease(r crash.Release) string {

@@ -26,6 +26,13 @@ func TestCount(t *testing.T) {
 	checktest.Equal(t, "crash.Counted(2000)", crash.Counted(2000, "report", "reports"), "2,000 reports")
 }
 
+func TestMachines(t *testing.T) {
+	t.Parallel()
+	checktest.Equal(t, "none", layout.Machines(0, 0), "0")
+	checktest.Equal(t, "not named", layout.Machines(0, 7), "unknown")
+	checktest.Equal(t, "named", layout.Machines(1200, 4000), "1,200")
+}
+
 func TestSize(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{0: "0 B", 999: "999 B", 1000: "1.0 kB", 4249: "4.2 kB", 1_300_000: "1.3 MB"} {

@@ -649,7 +649,7 @@ func keyFigures(m Impact) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = layout.FactText(allTime(crash.Plural(m.Systems, "machine", "machines")), crash.Count(m.Systems)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = layout.FactText(allTime(crash.Plural(m.Systems, "machine", "machines")), layout.Machines(m.Systems, m.Reports)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
