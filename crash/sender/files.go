@@ -6,7 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -84,30 +86,40 @@ func (f *files) finish(name, stamp string) error {
 }
 
 // read returns what leaves the machine of a file.
-func (f *files) read(name string) (crash.Fields, error) {
-	file, err := apport.OpenFile(filepath.Join(f.folder, name))
+func (f *files) read(name string) (r report, err error) {
+	place := filepath.Join(f.folder, name)
+	file, err := apport.OpenFile(place)
 	if err != nil {
-		return nil, err
+		return r, err
 	}
 	defer file.Close() //nolint:errcheck // only read
-	all, _, err := apport.Read(file, apport.Limits{Text: maxFileText, Decompressed: maxReport})
-	if err != nil {
-		return nil, err
+	r.uid = unknownUser
+	if info, err := file.Stat(); err == nil {
+		if owner, ok := info.Sys().(*syscall.Stat_t); ok {
+			r.uid = int64(owner.Uid)
+		}
 	}
-	report := crash.Fields{}
+	all, binary, err := apport.Read(file, apport.Limits{Text: maxFileText, Decompressed: maxReport})
+	if err != nil {
+		return r, err
+	}
+	if slices.ContainsFunc(binary, func(b apport.Binary) bool { return apport.IsCore(b.Name) }) {
+		r.core = place
+	}
+	r.fields = crash.Fields{}
 	for _, field := range fileFields {
 		if value, ok := all[field]; ok {
-			report[field] = value
+			r.fields[field] = value
 		}
 	}
 	// The memory map stays here, so the signature is made here.
 	if s := grouping.AddressSignature(all); s != "" {
-		report["StacktraceAddressSignature"] = s
+		r.fields["StacktraceAddressSignature"] = s
 	}
-	if report["Package"] == "" {
-		return nil, errNoPackage
+	if r.fields["Package"] == "" {
+		return r, errNoPackage
 	}
-	return report, nil
+	return r, nil
 }
 
 // watch returns a file that reads whenever a file of the folder is complete.

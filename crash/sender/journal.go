@@ -29,7 +29,7 @@ const cursorFile = "cursor"
 // cursor matches the places of the journal. Another text would make journalctl fail at each start.
 var cursor = regexp.MustCompile(`^[a-z]=[0-9a-f]+(;[a-z]=[0-9a-f]+)+$`)
 
-// journal reads the entries of systemd-coredump from journalctl.
+// journal reads the entries of systemd-coredump and of the kernel from journalctl.
 type journal struct {
 	program string // journalctl
 	state   string // folder of the cursor
@@ -51,7 +51,7 @@ func (j journal) read(ctx context.Context, follow bool, each func(coredump.Entry
 	if place := strings.TrimSpace(string(stored)); cursor.MatchString(place) {
 		from = "--after-cursor=" + place
 	}
-	args = append(args, from, "MESSAGE_ID="+coredump.MessageID)
+	args = append(args, from, "MESSAGE_ID="+coredump.MessageID, "+", "_TRANSPORT=kernel", "SYSLOG_IDENTIFIER=kernel")
 
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -135,17 +135,59 @@ func (t *limitedText) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// report makes the report of an entry, or returns why there is none.
-func (m Machine) report(ctx context.Context, e coredump.Entry) (crash.Fields, error) {
+// report is a crash that may be reported.
+type report struct {
+	fields crash.Fields
+	uid    int64  // user whose program crashed; kernelUser: the kernel, unknownUser: unknown
+	core   string // file with the core dump, or ""
+}
+
+const (
+	unknownUser = -1
+	kernelUser  = -2
+)
+
+// crashes makes reports of the entries of the journal.
+type crashes struct {
+	machine Machine
+	kernel  oopses
+	seen    *seen // oopses
+}
+
+// take calls each for the crash that an entry completes, if any, or with the reason why it cannot be reported. It
+// returns whether all entries up to this one need no more attention.
+func (c *crashes) take(ctx context.Context, e coredump.Entry, each func(report, error) error) (done bool, err error) {
+	if e.Kernel() {
+		o := c.kernel.add(lineOf(e))
+		if o == nil {
+			return false, nil
+		}
+		return c.kernel.open == nil, c.takeOops(ctx, o, each)
+	}
+	r, err := c.machine.report(ctx, e)
+	return c.kernel.open == nil, each(r, err)
+}
+
+// takeOops does the same for a problem of the kernel, unless it was seen before.
+func (c *crashes) takeOops(ctx context.Context, o *oops, each func(report, error) error) error {
+	if !c.seen.first(o) {
+		return nil
+	}
+	fields, err := c.machine.oops(ctx, o)
+	return each(report{fields: fields, uid: kernelUser}, err)
+}
+
+// report makes the report of an entry of systemd-coredump, or returns why there is none.
+func (m Machine) report(ctx context.Context, e coredump.Entry) (report, error) {
 	if !e.Genuine() {
-		return nil, errors.New("systemd-coredump did not write the entry")
+		return report{}, errors.New("systemd-coredump did not write the entry")
 	}
 	f, err := e.Fields()
 	if err != nil {
-		return nil, err
+		return report{}, err
 	}
 	if err := m.complete(ctx, e, f); err != nil {
-		return nil, err
+		return report{}, err
 	}
-	return f, nil
+	return report{fields: f, uid: e.UID(), core: e.CoreFile()}, nil
 }

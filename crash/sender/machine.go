@@ -21,7 +21,7 @@ import (
 type Machine struct {
 	Release      crash.Release
 	Architecture string // Debian's name
-	Packages     string // "dpkg-query", "rpm" or "pacman"; empty: none of them is installed
+	Packages     string // dpkg-query, rpm or pacman, or a path of it; empty: none of them is installed
 }
 
 // ReadMachine reads os-release below root ("/"), and looks for a package manager.
@@ -110,11 +110,11 @@ func (m Machine) packageOf(ctx context.Context, program string) (p pack, found b
 	if strings.ContainsAny(program, "*?[]\\\n") || program == "" || program[0] != '/' {
 		return p, false, nil // these would be patterns
 	}
-	switch m.Packages {
+	switch filepath.Base(m.Packages) {
 	case "dpkg-query":
 		return m.askDpkg(ctx, program)
 	case "rpm":
-		out, found, err := ask(ctx, "rpm", "-qf", "--qf",
+		out, found, err := ask(ctx, m.Packages, "-qf", "--qf",
 			`%{NAME}\t%{EPOCHNUM}:%{VERSION}-%{RELEASE}\t%{SOURCERPM}\t%{ARCH}\n`,
 			"--", program)
 		if found {
@@ -124,12 +124,12 @@ func (m Machine) packageOf(ctx context.Context, program string) (p pack, found b
 		}
 		return p, found, err
 	case "pacman":
-		out, found, err := ask(ctx, "pacman", "-Qqo", "--", program)
+		out, found, err := ask(ctx, m.Packages, "-Qqo", "--", program)
 		if !found {
 			return p, false, err
 		}
 		name, _, _ := strings.Cut(out, "\n")
-		out, found, err = ask(ctx, "pacman", "-Q", "--", name)
+		out, found, err = ask(ctx, m.Packages, "-Q", "--", name)
 		if words := strings.Fields(out); found && len(words) == 2 {
 			return pack{name: words[0], version: words[1], architecture: m.Architecture}, true, nil
 		}
@@ -148,7 +148,7 @@ func (m Machine) askDpkg(ctx context.Context, program string) (p pack, found boo
 		names = append(names, short)
 	}
 	for _, name := range names {
-		out, known, err := ask(ctx, "dpkg-query", "-S", "--", name)
+		out, known, err := ask(ctx, m.Packages, "-S", "--", name)
 		if err != nil {
 			return p, false, err
 		}
@@ -157,7 +157,7 @@ func (m Machine) askDpkg(ctx context.Context, program string) (p pack, found boo
 			if !known || !ok || file != name || strings.Contains(owner, " ") { // "diversion by …", several packages
 				continue
 			}
-			out, found, err = ask(ctx, "dpkg-query", "-W", "-f",
+			out, found, err = ask(ctx, m.Packages, "-W", "-f",
 				`${binary:Package}\t${Version}\t${source:Package}\t${Architecture}\n`, "--", owner)
 			if found {
 				p, found = parsePackage(out)

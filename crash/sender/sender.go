@@ -4,6 +4,7 @@
 package sender
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,10 +31,12 @@ type Config struct {
 	Server     string // from ParseServer
 	Machine    Machine
 	ID         crash.SystemID
-	State      string // folder for the spool and for what was sent
-	Journalctl string // program; empty: journalctl
-	Files      string // folder of apport's files
-	Agent      string // User-Agent of requests
+	State      string  // folder for the spool and for what was sent
+	Journalctl string  // program; empty: journalctl
+	Files      string  // folder of apport's files
+	Pstore     string  // folder where systemd-pstore saves logs of the kernel
+	Users      []int64 // whose crashes are reported; nil: those of all users, of services and of the kernel
+	Agent      string  // User-Agent of requests
 	Log        *slog.Logger
 	Now        func() time.Time // nil: time.Now
 	FirstPause time.Duration    // after the first failure; 0: one minute
@@ -43,10 +46,11 @@ const maxPause = 2 * time.Hour
 
 // Sender sends reports.
 type Sender struct {
-	config Config
-	client client
-	spool  spool
-	news   chan struct{} // there is something in the spool
+	config  Config
+	client  client
+	spool   spool
+	news    chan struct{} // there is something in the spool
+	repeats repeats
 }
 
 // New opens the spool.
@@ -97,16 +101,37 @@ func (s *Sender) Run(stopped context.Context) error {
 }
 
 func (s *Sender) followJournal(ctx context.Context) error {
-	j := journal{s.config.Journalctl, s.config.State}
-	return j.read(ctx, true, func(e coredump.Entry) error {
-		fields, err := s.config.Machine.report(ctx, e)
+	known, err := openSeen(s.config.State)
+	if err != nil {
+		return err
+	}
+	c := crashes{machine: s.config.Machine, seen: known}
+	take := func(r report, err error) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err != nil {
-			s.config.Log.Info("a crash is not reported", "reason", err)
-		} else {
-			s.store(fields)
+		s.take(r, err)
+		if r.uid == kernelUser {
+			if err := known.save(); err != nil {
+				s.config.Log.Error("cannot store that an oops is done; after a restart, it is sent again", "error", err)
+			}
+		}
+		return nil
+	}
+	saved, err := pstoreOopses(s.config.Pstore)
+	if err != nil {
+		s.config.Log.Error("cannot read the saved logs of the kernel", "error", err)
+	}
+	for _, o := range saved {
+		if err := c.takeOops(ctx, o, take); err != nil {
+			return err
+		}
+	}
+	j := journal{s.config.Journalctl, s.config.State}
+	return j.read(ctx, true, func(e coredump.Entry) error {
+		done, err := c.take(ctx, e, take)
+		if err != nil || !done {
+			return err
 		}
 		if err := j.moveTo(e.Cursor()); err != nil {
 			s.config.Log.Error("cannot store how far the journal is read; after a restart, crashes are sent again",
@@ -115,6 +140,37 @@ func (s *Sender) followJournal(ctx context.Context) error {
 		return nil
 	})
 }
+
+// take stores a crash, or logs why it is not reported.
+func (s *Sender) take(r report, err error) {
+	if err == nil && !s.config.agreed(r) {
+		err = errUser
+	}
+	if err != nil {
+		s.config.Log.Info("a crash is not reported", "reason", err)
+		return
+	}
+	at, err := time.Parse(time.ANSIC, r.fields["Date"])
+	if err != nil {
+		at = s.config.Now()
+	}
+	program := cmp.Or(r.fields["ExecutablePath"], r.fields["Package"])
+	ok, leftOut := s.repeats.allow(program, at)
+	switch {
+	case !ok && leftOut == 0:
+		s.config.Log.Warn("a program crashes again and again; its next crashes are not reported", "program", program)
+	case ok && leftOut > 0:
+		s.config.Log.Warn("crashes of a program were not reported", "program", program, "crashes", leftOut)
+	}
+	if ok {
+		s.store(r.fields)
+	}
+}
+
+var errUser = errors.New("the configuration names its users, and not this one")
+
+// agreed reports whether crashes of this user are reported.
+func (c Config) agreed(r report) bool { return c.Users == nil || slices.Contains(c.Users, r.uid) }
 
 func (s *Sender) followFiles(ctx context.Context) error {
 	f, err := openFiles(s.config.Files, s.config.State)
@@ -148,16 +204,12 @@ func (s *Sender) storeFiles(f *files) error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(todo)) {
-		fields, err := f.read(name)
-		switch {
-		case errors.Is(err, fs.ErrPermission): // perhaps later
+		r, err := f.read(name)
+		if errors.Is(err, fs.ErrPermission) { // perhaps later
 			s.config.Log.Info("a file is not reported, because this user may not read it", "file", name)
 			continue
-		case err != nil:
-			s.config.Log.Info("a file is not reported", "file", name, "reason", err)
-		default:
-			s.store(fields)
 		}
+		s.take(r, err)
 		if err := f.finish(name, todo[name]); err != nil {
 			s.config.Log.Error("cannot store that a file is done; after a restart, it is sent again", "file", name,
 				"error", err)
@@ -285,22 +337,49 @@ func Preview(ctx context.Context, w io.Writer, c Config) (n int, err error) {
 			return n, err
 		}
 	}
-	if _, err := exec.LookPath(c.Journalctl); err == nil {
-		err := journal{c.Journalctl, c.State}.read(ctx, false, func(e coredump.Entry) error {
-			f, err := c.Machine.report(ctx, e)
-			if err != nil {
-				return ctx.Err() // the crash is not reported
-			}
-			return show(f)
-		})
-		if err != nil {
-			return n, err
+	each := func(r report, err error) error {
+		if err != nil || !c.agreed(r) {
+			return ctx.Err() // the crash is not reported
 		}
+		return show(r.fields)
 	}
-	return n, previewFiles(c, show)
+	if err := c.previewJournal(ctx, each); err != nil {
+		return n, err
+	}
+	return n, c.previewFiles(each)
 }
 
-func previewFiles(c Config, show func(crash.Fields) error) error {
+func (c Config) previewJournal(ctx context.Context, each func(report, error) error) error {
+	if _, err := exec.LookPath(c.Journalctl); err != nil {
+		return nil
+	}
+	known, err := openSeen(c.State)
+	if err != nil {
+		return err
+	}
+	all := crashes{machine: c.Machine, seen: known}
+	saved, err := pstoreOopses(c.Pstore)
+	if err != nil && !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	err = journal{c.Journalctl, c.State}.read(ctx, false, func(e coredump.Entry) error {
+		_, err := all.take(ctx, e, each)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, o := range append(saved, all.kernel.finish()) {
+		if o != nil {
+			if err := all.takeOops(ctx, o, each); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c Config) previewFiles(each func(report, error) error) error {
 	f, err := openFiles(c.Files, c.State)
 	if err != nil {
 		return err
@@ -313,10 +392,8 @@ func previewFiles(c Config, show func(crash.Fields) error) error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(todo)) {
-		if report, err := f.read(name); err == nil {
-			if err := show(report); err != nil {
-				return err
-			}
+		if err := each(f.read(name)); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -171,7 +172,7 @@ func TestRealServer(t *testing.T) {
 	db := dbtest.Open(t, dbtest.URL(t))
 	handler := dbtest.Must(ingest.New(ingest.Deps{Intake: intake.New(intake.Config{MaxAgeDays: 3660}, db),
 		Store: symbols.New(db), MaxBytes: 1 << 20, AnswerWithin: time.Minute}))(t)
-	answers := make(chan string, 3)
+	answers := make(chan string, 4)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rec := httptest.NewRecorder()
 		handler.ServeHTTP(rec, r)
@@ -184,7 +185,9 @@ func TestRealServer(t *testing.T) {
 		"#1  0x000055d000009a10 n/a (tidewatch + 0x9a10)\n"
 	notes := `{"tidewatch":{"name":"tidewatch","version":"1.4.9-2","architecture":"amd64",` +
 		`"buildId":"aa11aa11aa11aa11"}}`
-	x := newFixture(t, s.URL, map[string]any{}, map[string]any{"MESSAGE": nameless, "COREDUMP_PACKAGE_JSON": notes})
+	x := newFixture(t, s.URL, append([]map[string]any{{}, {"MESSAGE": nameless, "COREDUMP_PACKAGE_JSON": notes}},
+		kernelEntries(t, unchanged)...)...)
+	x.ownKernel(t)
 	file := crashtest.Python(crashtest.On("Debian 12")).Crash()
 	if err := os.WriteFile(filepath.Join(x.Files, "_usr_bin_x.0.crash"), file, 0o600); err != nil {
 		t.Fatal(err)
@@ -210,6 +213,7 @@ func TestRealServer(t *testing.T) {
 		got[*r.Bucket] = r.Rule
 	}
 	want := map[string]crash.GroupingRule{
+		"kernel:NULL pointer dereference:reef_read [reef]:reef_poll [reef]:vfs_read:ksys_read":  crash.RuleKernel,
 		"/usr/bin/tidewatch:11:tide_parse_row:tide_load:[libc.so]":                              crash.RuleStackPartial,
 		"/usr/bin/tidewatch:11:tidewatch@aa11aa11aa11aa11+9234:tidewatch@aa11aa11aa11aa11+9a10": crash.RuleAddress,
 	}
@@ -218,8 +222,8 @@ func TestRealServer(t *testing.T) {
 			t.Errorf("got no %q by %q: %v", signature, rule, got)
 		}
 	}
-	if len(got) != 3 {
-		t.Errorf("got %v, want three problems", got)
+	if len(got) != 4 {
+		t.Errorf("got %v, want four problems", got)
 	}
 }
 
@@ -617,5 +621,89 @@ func TestParsePackage(t *testing.T) {
 	}
 	if got, ok := parsePackage("file /x is not owned by any package\n"); ok {
 		t.Errorf("got %v", got)
+	}
+}
+
+// TestRepeats checks how many crashes of one program are reported, also when the clock jumps.
+func TestRepeats(t *testing.T) {
+	t.Parallel()
+	var r repeats
+	start := time.Date(2026, 11, 3, 12, 0, 0, 0, time.UTC)
+	crashes := func(program string, from time.Time, step time.Duration, n int) (reported int) {
+		for i := range n {
+			if ok, _ := r.allow(program, from.Add(time.Duration(i)*step)); ok {
+				reported++
+			}
+		}
+		return reported
+	}
+	for _, c := range []struct {
+		name, program string
+		from          time.Time
+		step          time.Duration
+		n, want       int
+	}{
+		{"a loop", "/usr/bin/a", start, time.Second, 100, maxPerHour},
+		{"another program", "/usr/bin/b", start, time.Second, 3, 3},
+		{"a minute earlier", "/usr/bin/a", start.Add(-time.Minute), time.Second, 5, 0},
+		{"a loop of a day", "/usr/bin/a", start.Add(time.Hour + 5*time.Second), time.Minute, 22 * 60,
+			maxPerDay - maxPerHour},
+		{"the clock jumps ahead", "/usr/bin/a", start.AddDate(10, 0, 0), time.Second, 100, maxPerHour},
+		{"and back", "/usr/bin/a", start, time.Second, 100, maxPerHour},
+	} {
+		if got := crashes(c.program, c.from, c.step, c.n); got != c.want {
+			t.Errorf("%s: got %d reports, want %d", c.name, got, c.want)
+		}
+	}
+	if ok, leftOut := r.allow("/usr/bin/a", start.AddDate(0, 0, 2)); !ok || leftOut != 95 {
+		t.Errorf("got %v after %d crashes that were left out, want 95", ok, leftOut)
+	}
+	for i := range 3 * maxPrograms {
+		r.allow(strconv.Itoa(i), start)
+	}
+	if len(r.programs) > maxPrograms {
+		t.Errorf("got %d programs in memory", len(r.programs))
+	}
+}
+
+// TestLoop checks that the log says when the crashes of a program are no longer reported.
+func TestLoop(t *testing.T) {
+	t.Parallel()
+	x := newFixture(t, "http://unused.invalid", make([]map[string]any, 30)...)
+	s := dbtest.Must(New(x.Config))(t)
+	if err := s.followJournalOnce(t); err != nil || x.spooled(t) != maxPerHour ||
+		strings.Count(x.log.String(), "crashes again and again") != 1 {
+		t.Errorf("got %d reports, %v, log %s", x.spooled(t), err, x.log)
+	}
+}
+
+// TestUsers checks whose crashes leave the machine.
+func TestUsers(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		users []int64
+		want  int
+	}{
+		"all": {nil, 4}, "one": {[]int64{1000}, 1}, "two": {[]int64{1000, 33}, 2}, "another": {[]int64{7}, 0},
+		"of the file": {[]int64{int64(os.Getuid())}, 1},
+	} {
+		x := newFixture(t, "http://unused.invalid", append([]map[string]any{{"COREDUMP_UID": "1000"},
+			{"COREDUMP_UID": "33"}}, kernelEntries(t, unchanged)...)...)
+		x.ownKernel(t)
+		x.Users = c.users
+		file := filepath.Join(x.Files, "a.crash")
+		if err := os.WriteFile(file, crashtest.Native().Crash(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := dbtest.Must(New(x.Config))(t)
+		err := s.followJournalOnce(t)
+		f := dbtest.Must(openFiles(x.Files, x.State))(t)
+		if err := errors.Join(err, s.storeFiles(f)); err != nil || x.spooled(t) != c.want {
+			t.Errorf("%s: got %d reports, %v; want %d\n%s", name, x.spooled(t), err, c.want, x.log)
+		}
+		x.State = filepath.Join(x.dir, "none")
+		if n, err := Preview(t.Context(), io.Discard, x.Config); err != nil || n != c.want {
+			t.Errorf("%s: got a preview of %d reports, %v; want %d", name, n, err, c.want)
+		}
 	}
 }

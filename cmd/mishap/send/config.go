@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/user"
+	"strconv"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -13,20 +15,23 @@ import (
 	"mishap/crash/sender"
 )
 
-// configFile is the configuration. It is the agreement to send reports: without it, nothing is sent.
+// configFile is the configuration for the machine. It is the agreement to send reports: without it, nothing is sent.
 const configFile = "/etc/mishap/send.toml"
 
 // settings are the keys of the configuration.
 type settings struct {
-	Server string `toml:"server"`
+	Server string   `toml:"server"`
+	Users  []string `toml:"users"` // names or numbers; nil: all
+
+	uids []int64 // of Users
 }
 
 // load reads the configuration.
 func load(file string) (s settings, err error) {
 	doc, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return s, fmt.Errorf("nothing is sent, because %s does not exist; to agree, write into it: "+
-			`server = "https://crashes.example.org"`, file)
+		return s, fmt.Errorf("nothing is sent, because of %s: %w; to agree, write into it: "+
+			`server = "https://crashes.example.org"`, file, fs.ErrNotExist)
 	}
 	if err != nil {
 		return s, err
@@ -49,5 +54,31 @@ func load(file string) (s settings, err error) {
 	if s.Server, err = sender.ParseServer(s.Server); err != nil {
 		return s, fmt.Errorf("%s: server: %w", file, err)
 	}
+	if s.uids, err = uidsOf(s.Users); err != nil {
+		return s, fmt.Errorf("%s: users: %w", file, err)
+	}
 	return s, nil
+}
+
+// uidsOf returns the numbers of users. It returns nil only for nil, which means all users.
+func uidsOf(users []string) ([]int64, error) {
+	if users == nil {
+		return nil, nil
+	}
+	if len(users) == 0 {
+		return nil, errors.New("the list is empty; leave the key out to report the crashes of all users")
+	}
+	uids := make([]int64, len(users))
+	for i, name := range users {
+		number := name
+		if u, err := user.Lookup(name); err == nil {
+			number = u.Uid
+		}
+		uid, err := strconv.ParseUint(number, 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("there is no user %q", name)
+		}
+		uids[i] = int64(uid) //nolint:gosec // 32 bits
+	}
+	return uids, nil
 }

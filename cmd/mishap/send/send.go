@@ -4,9 +4,13 @@ package send
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,7 +21,7 @@ import (
 // options are the flags.
 type options struct {
 	config, state, files string
-	dryRun, id           bool
+	own, dryRun, id      bool
 }
 
 // program is a command with its name and its streams.
@@ -38,37 +42,79 @@ func Command(name, version string, out, err io.Writer) *cobra.Command {
 		Use:   name,
 		Short: "Sends this machine's crash reports to a mishap server",
 		Long: `Sends the crashes of this machine to a mishap server, for machines without whoopsie. It reads those
-that systemd-coredump describes in the journal, and apport's files in /var/crash, and runs until it is
-stopped. It sends nothing unless /etc/mishap/send.toml names the server:
+that systemd-coredump describes in the journal, the kernel's, and apport's files in /var/crash, and runs
+until it is stopped. It sends nothing unless /etc/mishap/send.toml names the server:
 
   server = "https://crashes.example.org"
+  users = ["ada", "1001"]
 
-That is the address of ingest_listen, as in whoopsie's CRASH_DB_URL. Reports hold the program, its
-package, release, architecture, signal and time, the functions of its stack, and of apport's files also
-messages and Python's traceback. They never hold the environment, the command line, folders, memory maps,
-core dumps or the name of the machine. --dry-run shows them.
+The server is the address of ingest_listen, as in whoopsie's CRASH_DB_URL. Without users, it sends the
+crashes of all users, of services and of the kernel, else only those of these users. With --user, one user
+sends their own crashes, as their own ~/.config/mishap/send.toml says.
+
+Reports hold the program, its package, release, architecture, signal and time, the functions of its stack,
+and of apport's files also messages and Python's traceback. They never hold the environment, the command
+line, folders, memory maps, core dumps or the name of the machine. --dry-run shows them. Of one program, it
+reports 5 crashes per hour and 20 per day.
 
 Reports wait in the state folder until the server has them, at most 200 for at most a month. Reading the
 journal needs root or the group systemd-journal. The package mishap-send has the same program without the
 server, which needs less memory, and a service.`,
 		Example: "  " + called + " --dry-run\n  " + called + " --id\n  " + called,
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return p.run(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.own {
+				if err := o.forUser(cmd); err != nil {
+					return err
+				}
+			}
+			return p.run(cmd.Context(), o)
+		},
 	}
 	cmd.Flags().StringVar(&o.config, "config", configFile, "the configuration `file` of this command")
 	cmd.Flags().StringVar(&o.state, "state", "/var/lib/mishap-send", "the `folder` of reports that wait")
 	cmd.Flags().StringVar(&o.files, "files", "/var/crash", "the `folder` of apport's files")
+	cmd.Flags().BoolVar(&o.own, "user", false,
+		"send only the crashes of this user, who agrees in ~/.config/mishap/send.toml")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "print the reports that would be sent, and send nothing")
 	cmd.Flags().BoolVar(&o.id, "id", false, "print the machine's id and how to have its reports erased")
 	cmd.MarkFlagsMutuallyExclusive("dry-run", "id")
 	return cmd
 }
 
+// forUser changes the files that no flag names to those of the user.
+func (o *options) forUser(cmd *cobra.Command) error {
+	config, err := os.UserConfigDir()
+	if err != nil {
+		return err
+	}
+	state := os.Getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(state) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return err
+		}
+		state = filepath.Join(home, ".local/state")
+	}
+	for flag, to := range map[string]struct {
+		value *string
+		file  string
+	}{
+		"config": {&o.config, filepath.Join(config, "mishap/send.toml")},
+		"state":  {&o.state, filepath.Join(state, "mishap-send")},
+	} {
+		if !cmd.Flags().Changed(flag) {
+			*to.value = to.file
+		}
+	}
+	return nil
+}
+
 func (p program) run(ctx context.Context, o options) error {
 	var s settings
-	if !o.id && !o.dryRun {
+	if !o.id {
 		var err error
-		if s, err = load(o.config); err != nil {
+		if s, err = load(o.config); err != nil && !(o.dryRun && errors.Is(err, fs.ErrNotExist)) {
 			return err
 		}
 	}
@@ -82,7 +128,10 @@ func (p program) run(ctx context.Context, o options) error {
 		return err
 	}
 	c := sender.Config{Server: s.Server, Machine: sender.ReadMachine("/"), ID: id, State: o.state, Files: o.files,
-		Agent: "mishap-send/" + strings.Fields(p.version)[0]}
+		Pstore: "/var/lib/systemd/pstore", Users: s.uids, Agent: "mishap-send/" + strings.Fields(p.version)[0]}
+	if o.own {
+		c.Users = []int64{int64(os.Getuid())}
+	}
 	if o.dryRun {
 		n, err := sender.Preview(ctx, p.out, c)
 		if err == nil && n == 0 {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -13,12 +14,15 @@ func TestAgreement(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	for name, c := range map[string]struct{ content, want string }{
-		"none":      {"", "to agree, write into it"},
-		"empty":     {"# nothing\n", "the key server is missing"},
-		"no TOML":   {"server = \n", "send.toml:1: "},
-		"unknown":   {"server = \"https://x\"\nservers = \"https://y\"\n", "send.toml:2: unknown key \"servers\""},
-		"a table":   {"server = \"https://x\"\n[a]\nb = 1\n", "send.toml:2: unknown key \"a\""},
-		"a number":  {"server = 7\n", "send.toml:1: "},
+		"none":     {"", "to agree, write into it"},
+		"empty":    {"# nothing\n", "the key server is missing"},
+		"no TOML":  {"server = \n", "send.toml:1: "},
+		"unknown":  {"server = \"https://x\"\nservers = \"https://y\"\n", "send.toml:2: unknown key \"servers\""},
+		"a table":  {"server = \"https://x\"\n[a]\nb = 1\n", "send.toml:2: unknown key \"a\""},
+		"a number": {"server = 7\n", "send.toml:1: "},
+		"no users": {"server = \"https://x\"\nusers = []\n", "users: the list is empty"},
+		"nobody": {"server = \"https://x\"\nusers = [\"root\", \"no-such-user\"]\n",
+			"there is no user \"no-such-user\""},
 		"no server": {"server = \"crashes.example.org\"\n", "send.toml: server: expected the address"},
 	} {
 		file := filepath.Join(folder, name, "send.toml")
@@ -43,5 +47,18 @@ func TestAgreement(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(folder, "state")); !os.IsNotExist(err) {
 		t.Errorf("the state folder: got %v, want none", err)
+	}
+}
+
+// TestUsers checks whose crashes are sent.
+func TestUsers(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "send.toml")
+	if err := os.WriteFile(file, []byte("server = \"https://x\"\nusers = [\"root\", \"4711\"]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := load(file)
+	if err != nil || !slices.Equal(s.uids, []int64{0, 4711}) {
+		t.Errorf("got %v, %v", s.uids, err)
 	}
 }

@@ -22,7 +22,8 @@ const MessageID = "fc2e22bc6ee647b6b90729ab34a250b1"
 
 // Wanted lists the fields of entries that this package reads; it ignores all others.
 var Wanted = [...]string{
-	"MESSAGE", "MESSAGE_ID", "_SYSTEMD_UNIT",
+	"MESSAGE", "MESSAGE_ID", "_SYSTEMD_UNIT", "_TRANSPORT", "SYSLOG_IDENTIFIER", "_BOOT_ID",
+	"_SOURCE_MONOTONIC_TIMESTAMP", "COREDUMP_UID", "COREDUMP_FILENAME",
 	"COREDUMP_EXE", "COREDUMP_SIGNAL", "COREDUMP_SIGNAL_NAME", "COREDUMP_TIMESTAMP", "COREDUMP_ROOT",
 	"COREDUMP_PACKAGE_JSON", "COREDUMP_PACKAGE_NAME", "COREDUMP_PACKAGE_VERSION",
 }
@@ -32,6 +33,7 @@ const (
 	maxPath      = 4096
 	cursorField  = "__CURSOR"
 	writtenField = "__REALTIME_TIMESTAMP"
+	sinceBoot    = "__MONOTONIC_TIMESTAMP"
 )
 
 // Entry is an entry of the journal, with the wanted fields only.
@@ -45,7 +47,7 @@ func Parse(line []byte) (Entry, error) {
 		return nil, fmt.Errorf("an entry of the journal is not a JSON object: %w", err)
 	}
 	e := Entry{}
-	for _, name := range append(Wanted[:], cursorField, writtenField) {
+	for _, name := range append(Wanted[:], cursorField, writtenField, sinceBoot) {
 		if value, ok := text(all[name]); ok {
 			e[name] = strings.ReplaceAll(strings.ToValidUTF8(value, "\uFFFD"), "\x00", "\uFFFD")
 		}
@@ -78,6 +80,46 @@ func (e Entry) Cursor() string { return e[cursorField] }
 func (e Entry) Genuine() bool {
 	instance, ok := strings.CutPrefix(e["_SYSTEMD_UNIT"], "systemd-coredump@")
 	return ok && strings.HasSuffix(instance, ".service") && e["MESSAGE_ID"] == MessageID
+}
+
+// Kernel reports whether the kernel wrote the entry.
+func (e Entry) Kernel() bool {
+	return e["_TRANSPORT"] == "kernel" && e["SYSLOG_IDENTIFIER"] == "kernel"
+}
+
+// Times returns when the entry was written: since the boot, and the time of day. They are zero if unknown.
+func (e Entry) Times() (stamp time.Duration, at time.Time) {
+	for _, name := range [...]string{"_SOURCE_MONOTONIC_TIMESTAMP", sinceBoot} {
+		if µs, err := strconv.ParseInt(e[name], 10, 64); err == nil && µs >= 0 && µs < 1<<50 {
+			stamp = time.Duration(µs) * time.Microsecond
+			break
+		}
+	}
+	if µs, err := strconv.ParseInt(e[writtenField], 10, 64); err == nil && µs > 0 {
+		at = time.UnixMicro(µs)
+	}
+	return stamp, at
+}
+
+// UID returns the id of the user whose program crashed, or -1.
+func (e Entry) UID() int64 {
+	uid, err := strconv.ParseUint(e["COREDUMP_UID"], 10, 32)
+	if err != nil {
+		return -1
+	}
+	return int64(uid)
+}
+
+// CoreFolder is where systemd-coredump stores core dumps.
+const CoreFolder = "/var/lib/systemd/coredump"
+
+// CoreFile returns the file of the core dump in [CoreFolder], or "" if there is none.
+func (e Entry) CoreFile() string {
+	name := e["COREDUMP_FILENAME"]
+	if path.Dir(name) != CoreFolder || !strings.HasPrefix(path.Base(name), "core.") || path.Clean(name) != name {
+		return ""
+	}
+	return name
 }
 
 // Elsewhere reports whether the program ran with another root folder, as in containers. Then the machine's
