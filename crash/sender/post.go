@@ -36,15 +36,16 @@ func ParseServer(address string) (string, error) {
 
 // client posts reports as whoopsie does.
 type client struct {
-	url   string
-	agent string
-	http  *http.Client
-	now   func() time.Time
+	server  string
+	machine string
+	agent   string
+	http    *http.Client
+	now     func() time.Time
 }
 
 func newClient(server string, machine crash.SystemID, agent string, now func() time.Time) client {
 	return client{
-		url: server + "/" + url.PathEscape(string(machine)), agent: agent, now: now,
+		server: server, machine: string(machine), agent: agent, now: now,
 		http: &http.Client{
 			Timeout: requestTime,
 			Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true,
@@ -62,17 +63,23 @@ type outcome struct {
 	busy   bool          // the server takes no report at present
 	after  time.Duration // the server asks for this pause
 	text   string        // for the log
+	core   string        // the server wants the core dump of the report with this number
 }
 
 // post sends a report. The report of an interrupted answer is sent again; the server stores it once.
 func (c client) post(ctx context.Context, body []byte) outcome {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
+	to := c.server + "/" + url.PathEscape(c.machine)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
 	if err != nil {
 		return outcome{busy: true, text: err.Error()}
 	}
+	return c.do(c.http, req)
+}
+
+func (c client) do(with *http.Client, req *http.Request) outcome {
 	req.Header.Set("Content-Type", "application/octet-stream")
 	req.Header.Set("User-Agent", c.agent)
-	res, err := c.http.Do(req)
+	res, err := with.Do(req)
 	if err != nil {
 		if inURL, ok := errors.AsType[*url.Error](err); ok { // without the machine's id
 			err = inURL.Err
@@ -87,7 +94,7 @@ func (c client) post(ctx context.Context, body []byte) outcome {
 	case err != nil:
 		o.busy, o.text = true, "the answer is incomplete: "+err.Error()
 	case res.StatusCode == http.StatusOK:
-		o.done = true
+		o.done, o.core = true, wantsCore(string(answer))
 	case res.StatusCode == http.StatusBadRequest:
 		o.done, o.refuse = true, true
 	case res.StatusCode == http.StatusTooManyRequests, res.StatusCode == http.StatusServiceUnavailable:

@@ -40,28 +40,33 @@ type Config struct {
 	Log        *slog.Logger
 	Now        func() time.Time // nil: time.Now
 	FirstPause time.Duration    // after the first failure; 0: one minute
+
+	MaxCore        int64  // bytes of a core dump as it is stored, compressed; 0: none is sent
+	CoresOnBattery bool   // send core dumps also while the machine runs on its battery
+	Power          string // folder of power supplies
 }
 
 const maxPause = 2 * time.Hour
 
 // Sender sends reports.
 type Sender struct {
-	config  Config
-	client  client
-	spool   spool
-	news    chan struct{} // there is something in the spool
-	repeats repeats
+	config   Config
+	client   client
+	spool    spool
+	news     chan struct{} // there is something in the spool
+	coreNews chan struct{} // the server wants a core dump
+	repeats  repeats
 }
 
 // New opens the spool.
 func New(c Config) (*Sender, error) {
 	c = c.withDefaults()
-	s, err := openSpool(filepath.Join(c.State, "spool"))
+	s, err := openSpool(filepath.Join(c.State, "spool"), c.MaxCore > 0)
 	if err != nil {
 		return nil, fmt.Errorf("open the spool: %w", err)
 	}
 	return &Sender{config: c, client: newClient(c.Server, c.ID, c.Agent, c.Now), spool: s,
-		news: make(chan struct{}, 1)}, nil
+		news: make(chan struct{}, 1), coreNews: make(chan struct{}, 1)}, nil
 }
 
 func (c Config) withDefaults() Config {
@@ -93,7 +98,10 @@ func (s *Sender) Run(stopped context.Context) error {
 	if sources == 0 {
 		return fmt.Errorf("there are no crashes to report: found neither journalctl nor the folder %s", s.config.Files)
 	}
-	group.Go(func() error { return s.empty(ctx) })
+	group.Go(func() error { return s.repeat(ctx, s.news, s.round) })
+	if s.config.MaxCore > 0 {
+		group.Go(func() error { return s.sendCores(ctx) })
+	}
 	if err := group.Wait(); stopped.Err() == nil {
 		return err
 	}
@@ -163,7 +171,7 @@ func (s *Sender) take(r report, err error) {
 		s.config.Log.Warn("crashes of a program were not reported", "program", program, "crashes", leftOut)
 	}
 	if ok {
-		s.store(r.fields)
+		s.store(r)
 	}
 }
 
@@ -219,31 +227,42 @@ func (s *Sender) storeFiles(f *files) error {
 }
 
 // store puts a report into the spool, or drops it if there is no room.
-func (s *Sender) store(f crash.Fields) {
-	if err := s.spool.add(apport.BSON(f), s.config.Now()); err != nil {
+func (s *Sender) store(r report) {
+	if s.config.MaxCore == 0 {
+		r.core = ""
+	}
+	if err := s.spool.add(apport.BSON(r.fields), r.core, s.config.Now()); err != nil {
 		s.config.Log.Error("a report is lost, because it cannot be stored until it is sent", "program",
-			f["ExecutablePath"], "error", err)
+			r.fields["ExecutablePath"], "error", err)
 		return
 	}
+	wake(s.news)
+}
+
+// wake ends a wait for news.
+func wake(news chan<- struct{}) {
 	select {
-	case s.news <- struct{}{}:
+	case news <- struct{}{}:
 	default:
 	}
 }
 
-// empty sends what is in the spool. It waits for news or, after a failure, for the time to try again.
-func (s *Sender) empty(ctx context.Context) error {
+// round sends what waits once. left is true if something remains; after is the pause that the server asks for.
+type round func(context.Context) (left bool, after time.Duration, err error)
+
+// repeat runs rounds. Between them, it waits for news or, after a failure, for the time to try again.
+func (s *Sender) repeat(ctx context.Context, news <-chan struct{}, send round) error {
 	failures := 0
 	for {
-		left, after, err := s.round(ctx)
+		left, after, err := send(ctx)
 		if err != nil {
 			return err
 		}
 		var retry <-chan time.Time
-		news := s.news
+		next := news
 		if left {
 			failures++
-			retry, news = time.After(max(s.pause(failures), after)), nil
+			retry, next = time.After(max(s.pause(failures), after)), nil
 		} else {
 			failures = 0
 		}
@@ -251,7 +270,7 @@ func (s *Sender) empty(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-retry:
-		case <-news:
+		case <-next:
 		}
 	}
 }
@@ -271,13 +290,6 @@ func (s *Sender) round(ctx context.Context) (left bool, after time.Duration, err
 		return false, 0, err
 	}
 	for _, name := range names {
-		if s.spool.expired(name, s.config.Now()) {
-			s.config.Log.Error("a report is given up, because the server did not take it for a month", "report", name)
-			if err := s.spool.remove(name); err != nil {
-				return false, 0, err
-			}
-			continue
-		}
 		body, err := s.spool.read(name)
 		if err != nil {
 			return false, 0, err
@@ -290,9 +302,20 @@ func (s *Sender) round(ctx context.Context) (left bool, after time.Duration, err
 			s.config.Log.Warn("the server refuses a report for good", "answer", o.text)
 		case o.done:
 			s.config.Log.Info("the server has a report", "answer", o.text)
+		// Only now, because the clock may have jumped since the report was stored.
+		case expired(name, s.config.Now(), maxWaiting):
+			s.config.Log.Error("a report is given up, because the server did not take it for a month", "report", name,
+				"answer", o.text)
+			o.done = true
 		default:
 			s.config.Log.Warn("the server does not take a report now; it is sent again", "answer", o.text)
 			left, after = true, max(after, o.after)
+		}
+		if o.core != "" && s.config.MaxCore > 0 {
+			if err := s.spool.want(name, o.core); err != nil {
+				s.config.Log.Error("cannot store that the server wants a core dump", "error", err)
+			}
+			wake(s.coreNews)
 		}
 		if o.done {
 			if err := s.spool.remove(name); err != nil {

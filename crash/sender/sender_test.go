@@ -110,6 +110,9 @@ func (x *fixture) run(t *testing.T, done <-chan struct{}) error {
 		cancel()
 		return <-ended
 	case err := <-ended:
+		if ctx.Err() != nil {
+			t.Errorf("it did not come to an end: %s", x.log)
+		}
 		return err
 	}
 }
@@ -298,8 +301,8 @@ func TestRounds(t *testing.T) {
 			url, _, _ := server(t, c.answers...)
 			x := newFixture(t, url)
 			s := dbtest.Must(New(x.Config))(t)
-			s.store(crash.Fields{"Package": "a 1"})
-			s.store(crash.Fields{"Package": "b 1"})
+			s.store(report{fields: crash.Fields{"Package": "a 1"}})
+			s.store(report{fields: crash.Fields{"Package": "b 1"}})
 			left, after, err := s.round(t.Context())
 			if err != nil || left != (c.left > 0) || after != c.after || x.spooled(t) != c.left {
 				t.Errorf("got %v, %v, %v with %d in the spool; want %d, %v", left, after, err, x.spooled(t), c.left,
@@ -370,9 +373,9 @@ func TestSpoolFull(t *testing.T) {
 	x := newFixture(t, "http://unused.invalid")
 	s := dbtest.Must(New(x.Config))(t)
 	for range maxSpooled + 1 {
-		s.store(crash.Fields{"Package": "a 1"})
+		s.store(report{fields: crash.Fields{"Package": "a 1"}})
 	}
-	s.store(crash.Fields{"Package": "a 1", "Traceback": strings.Repeat("x", maxReport)})
+	s.store(report{fields: crash.Fields{"Package": "a 1", "Traceback": strings.Repeat("x", maxReport)}})
 	if x.spooled(t) != maxSpooled || strings.Count(x.log.String(), "a report is lost") != 2 {
 		t.Errorf("got %d reports, log %s", x.spooled(t), x.log)
 	}
@@ -391,7 +394,7 @@ func TestFullDisk(t *testing.T) {
 	t.Cleanup(func() { _ = syscall.Unmount(x.State, syscall.MNT_DETACH) })
 	s := dbtest.Must(New(x.Config))(t)
 	for range 20 {
-		s.store(crash.Fields{"Package": "a 1", "Traceback": strings.Repeat("x", 8000)})
+		s.store(report{fields: crash.Fields{"Package": "a 1", "Traceback": strings.Repeat("x", 8000)}})
 	}
 	kept := x.spooled(t)
 	if kept == 0 || kept > 8 || strings.Count(x.log.String(), "a report is lost") != 20-kept {
@@ -406,7 +409,7 @@ func TestFullDisk(t *testing.T) {
 	if err := s.spool.remove(names[0]); err != nil {
 		t.Fatal(err)
 	}
-	if s.store(crash.Fields{"Package": "a 1"}); x.spooled(t) != kept {
+	if s.store(report{fields: crash.Fields{"Package": "a 1"}}); x.spooled(t) != kept {
 		t.Errorf("got %d reports, want %d", x.spooled(t), kept)
 	}
 }

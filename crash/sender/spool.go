@@ -30,22 +30,24 @@ var errFull = errors.New("the spool is full")
 // spool is a folder with a file for each report that is not sent yet. Names sort by age.
 type spool struct{ dir string }
 
-// openSpool opens a spool and creates its folder. It removes what a killed process left half written.
-func openSpool(dir string) (spool, error) {
+// openSpool opens a spool and creates its folder. It removes what a killed process left half written, and without
+// cores, all that was stored about core dumps.
+func openSpool(dir string, cores bool) (spool, error) {
+	s := spool{dir}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return spool{}, err
 	}
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), temporary) {
+		if strings.HasPrefix(e.Name(), temporary) || s.isStale(e.Name(), cores) {
 			err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
 		}
 	}
-	return spool{dir}, err
+	return s, err
 }
 
-// add stores a report. When add returns, it is on disk.
-func (s spool) add(body []byte, now time.Time) error {
+// add stores a report and the name of its core dump, if it has one. When add returns, it is on disk.
+func (s spool) add(body []byte, core string, now time.Time) error {
 	files, bytes, err := s.list()
 	if err != nil {
 		return err
@@ -54,10 +56,16 @@ func (s spool) add(body []byte, now time.Time) error {
 		return fmt.Errorf("%w (%d reports, %d bytes)", errFull, len(files), bytes)
 	}
 	for n := 0; ; n++ {
-		name := filepath.Join(s.dir, fmt.Sprintf("%020d-%03d%s", now.UnixNano(), n, spooled))
-		if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
-			return writeFile(name, body)
+		name := fmt.Sprintf("%020d-%03d%s", now.UnixNano(), n, spooled)
+		if _, err := os.Lstat(filepath.Join(s.dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			continue
 		}
+		if core != "" {
+			if err := s.keepCore(name, core); err != nil {
+				return err
+			}
+		}
+		return writeFile(filepath.Join(s.dir, name), body)
 	}
 }
 
@@ -78,13 +86,23 @@ func (s spool) list() (names []string, bytes int64, err error) {
 
 func (s spool) read(name string) ([]byte, error) { return os.ReadFile(filepath.Join(s.dir, name)) }
 
-func (s spool) remove(name string) error { return os.Remove(filepath.Join(s.dir, name)) }
+// remove removes a file and, after that of a report, the name of its core dump.
+func (s spool) remove(name string) error {
+	err := os.Remove(filepath.Join(s.dir, name))
+	if err != nil || !strings.HasSuffix(name, spooled) {
+		return err
+	}
+	if err := os.Remove(filepath.Join(s.dir, stem(name)+coreOf)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
 
-// expired reports whether a report has waited for too long.
-func (s spool) expired(name string, now time.Time) bool {
+// expired reports whether a file has waited for longer than most.
+func expired(name string, now time.Time, most time.Duration) bool {
 	var ns int64
 	_, err := fmt.Sscanf(name, "%d-", &ns)
-	return err != nil || now.Sub(time.Unix(0, ns)) > maxWaiting
+	return err != nil || now.Sub(time.Unix(0, ns)) > most
 }
 
 // writeFile writes a file atomically: it is there as a whole or, after an error, not at all.

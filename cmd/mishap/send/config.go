@@ -23,11 +23,16 @@ type settings struct {
 	Server string   `toml:"server"`
 	Users  []string `toml:"users"` // names or numbers; nil: all
 
+	Cores          bool  `toml:"cores"`
+	CoreMaxBytes   int64 `toml:"core_max_bytes"`
+	CoresOnBattery bool  `toml:"cores_on_battery"`
+
 	uids []int64 // of Users
 }
 
 // load reads the configuration.
 func load(file string) (s settings, err error) {
+	s.CoreMaxBytes = 256 << 20 // the default limit of servers
 	doc, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, fmt.Errorf("nothing is sent, because of %s: %w; to agree, write into it: "+
@@ -53,6 +58,9 @@ func load(file string) (s settings, err error) {
 	}
 	if s.Server, err = sender.ParseServer(s.Server); err != nil {
 		return s, fmt.Errorf("%s: server: %w", file, err)
+	}
+	if s.CoreMaxBytes <= 0 {
+		return s, fmt.Errorf("%s: core_max_bytes: expected a positive number", file)
 	}
 	if s.uids, err = uidsOf(s.Users); err != nil {
 		return s, fmt.Errorf("%s: users: %w", file, err)

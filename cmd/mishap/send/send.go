@@ -54,8 +54,9 @@ sends their own crashes, as their own ~/.config/mishap/send.toml says.
 
 Reports hold the program, its package, release, architecture, signal and time, the functions of its stack,
 and of apport's files also messages and Python's traceback. They never hold the environment, the command
-line, folders, memory maps, core dumps or the name of the machine. --dry-run shows them. Of one program, it
-reports 5 crashes per hour and 20 per day.
+line, folders, memory maps or the name of the machine. --dry-run shows them. Of one program, it reports 5
+crashes per hour and 20 per day. With "cores = true" in the file, it also sends core dumps that the server
+asks for; they contain all that the program had in memory.
 
 Reports wait in the state folder until the server has them, at most 200 for at most a month. Reading the
 journal needs root or the group systemd-journal. The package mishap-send has the same program without the
@@ -128,7 +129,11 @@ func (p program) run(ctx context.Context, o options) error {
 		return err
 	}
 	c := sender.Config{Server: s.Server, Machine: sender.ReadMachine("/"), ID: id, State: o.state, Files: o.files,
-		Pstore: "/var/lib/systemd/pstore", Users: s.uids, Agent: "mishap-send/" + strings.Fields(p.version)[0]}
+		Pstore: "/var/lib/systemd/pstore", Power: "/sys/class/power_supply", CoresOnBattery: s.CoresOnBattery,
+		Users: s.uids, Agent: "mishap-send/" + strings.Fields(p.version)[0]}
+	if s.Cores {
+		c.MaxCore = s.CoreMaxBytes
+	}
 	if o.own {
 		c.Users = []int64{int64(os.Getuid())}
 	}

@@ -20,6 +20,7 @@ func TestAgreement(t *testing.T) {
 		"unknown":  {"server = \"https://x\"\nservers = \"https://y\"\n", "send.toml:2: unknown key \"servers\""},
 		"a table":  {"server = \"https://x\"\n[a]\nb = 1\n", "send.toml:2: unknown key \"a\""},
 		"a number": {"server = 7\n", "send.toml:1: "},
+		"no room":  {"server = \"https://x\"\ncore_max_bytes = 0\n", "core_max_bytes: expected a positive"},
 		"no users": {"server = \"https://x\"\nusers = []\n", "users: the list is empty"},
 		"nobody": {"server = \"https://x\"\nusers = [\"root\", \"no-such-user\"]\n",
 			"there is no user \"no-such-user\""},
