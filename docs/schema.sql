@@ -771,6 +771,16 @@ ALTER TABLE changes ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE closed_doors (
+    door text NOT NULL,
+    closed timestamp with time zone NOT NULL,
+    closed_by text NOT NULL
+);
+COMMENT ON TABLE closed_doors IS 'Doors through which nothing is accepted.';
+COMMENT ON COLUMN closed_doors.door IS 'Name of the door: whoopsie, abrt, sentry, minidump.';
+COMMENT ON COLUMN closed_doors.closed IS 'When it was closed.';
+COMMENT ON COLUMN closed_doors.closed_by IS 'Name of the account.';
+
 CREATE TABLE core_requests (
     report_id uuid NOT NULL,
     system text NOT NULL,
@@ -900,6 +910,67 @@ COMMENT ON COLUMN delivery_attempts.problem IS 'Why the attempt failed. Empty: i
 
 ALTER TABLE delivery_attempts ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME delivery_attempts_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE door_days (
+    door text NOT NULL,
+    project bigint NOT NULL,
+    day date NOT NULL,
+    outcome text NOT NULL,
+    reason text NOT NULL,
+    requests bigint NOT NULL,
+    last_seen timestamp with time zone NOT NULL
+);
+COMMENT ON TABLE door_days IS 'What came through each door, by UTC day. Each instance adds its counts every few seconds, so a crash loses those of the last ones. Rows are deleted after 90 days.';
+COMMENT ON COLUMN door_days.door IS 'Name of the door.';
+COMMENT ON COLUMN door_days.project IS 'Number of the project; 0: none, or it is not known.';
+COMMENT ON COLUMN door_days.day IS 'UTC day of arrival.';
+COMMENT ON COLUMN door_days.outcome IS 'stored, repeated, dropped, refused, failed; lost: the client says that it did not send it.';
+COMMENT ON COLUMN door_days.reason IS 'Code of the reason of a refusal; empty: none.';
+COMMENT ON COLUMN door_days.requests IS 'Number of requests; of lost: of reports.';
+COMMENT ON COLUMN door_days.last_seen IS 'Time of the last one.';
+
+CREATE TABLE door_keys (
+    key text NOT NULL,
+    project bigint NOT NULL,
+    created timestamp with time zone NOT NULL,
+    created_by text NOT NULL,
+    revoked timestamp with time zone,
+    last_used timestamp with time zone,
+    CONSTRAINT door_keys_key_check CHECK ((key ~ '^[0-9a-f]{32}$'::text))
+);
+COMMENT ON TABLE door_keys IS 'Keys with which programs report. They permit nothing else, and the programs contain them, so they are readable.';
+COMMENT ON COLUMN door_keys.key IS 'Public key: 32 hex digits.';
+COMMENT ON COLUMN door_keys.project IS 'Project.';
+COMMENT ON COLUMN door_keys.created IS 'When it was created.';
+COMMENT ON COLUMN door_keys.created_by IS 'Name of the account.';
+COMMENT ON COLUMN door_keys.revoked IS 'Since when it is refused; null: it is valid.';
+COMMENT ON COLUMN door_keys.last_used IS 'When it was last accepted; written every few seconds.';
+
+CREATE TABLE door_projects (
+    number bigint NOT NULL,
+    name text NOT NULL,
+    source_package text NOT NULL,
+    listed boolean NOT NULL,
+    created timestamp with time zone NOT NULL,
+    created_by text NOT NULL,
+    CONSTRAINT door_projects_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9._+-]{0,63}$'::text))
+);
+COMMENT ON TABLE door_projects IS 'Programs whose reports come with a key.';
+COMMENT ON COLUMN door_projects.number IS 'Part of the address to which the program reports.';
+COMMENT ON COLUMN door_projects.name IS 'Begins the signatures of its problems.';
+COMMENT ON COLUMN door_projects.source_package IS 'Source package of its reports.';
+COMMENT ON COLUMN door_projects.listed IS 'Whether its key is in the public list that DrKonqi reads.';
+COMMENT ON COLUMN door_projects.created IS 'When it was created.';
+COMMENT ON COLUMN door_projects.created_by IS 'Name of the account.';
+
+ALTER TABLE door_projects ALTER COLUMN number ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME door_projects_number_seq
     START WITH 1
     INCREMENT BY 1
     NO MINVALUE
@@ -2539,6 +2610,9 @@ ALTER TABLE ONLY candidates
 ALTER TABLE ONLY changes
     ADD CONSTRAINT changes_pkey PRIMARY KEY (xact, at);
 
+ALTER TABLE ONLY closed_doors
+    ADD CONSTRAINT closed_doors_pkey PRIMARY KEY (door);
+
 ALTER TABLE ONLY core_requests
     ADD CONSTRAINT core_requests_pkey PRIMARY KEY (report_id);
 
@@ -2556,6 +2630,18 @@ ALTER TABLE ONLY deliveries
 
 ALTER TABLE ONLY delivery_attempts
     ADD CONSTRAINT delivery_attempts_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY door_days
+    ADD CONSTRAINT door_days_pkey PRIMARY KEY (day, door, project, outcome, reason);
+
+ALTER TABLE ONLY door_keys
+    ADD CONSTRAINT door_keys_pkey PRIMARY KEY (key);
+
+ALTER TABLE ONLY door_projects
+    ADD CONSTRAINT door_projects_name_key UNIQUE (name);
+
+ALTER TABLE ONLY door_projects
+    ADD CONSTRAINT door_projects_pkey PRIMARY KEY (number);
 
 ALTER TABLE ONLY dropped_months
     ADD CONSTRAINT dropped_months_pkey PRIMARY KEY (month);
@@ -2844,6 +2930,8 @@ CREATE INDEX deliveries_waiting ON deliveries USING btree (endpoint_id, created,
 
 CREATE INDEX delivery_attempts_delivery ON delivery_attempts USING btree (delivery_id, id);
 
+CREATE INDEX door_keys_project ON door_keys USING btree (project);
+
 CREATE UNIQUE INDEX endpoints_name ON endpoints USING btree (lower(name));
 
 CREATE INDEX erasures_blocked ON erasures USING btree (digest) WHERE blocked;
@@ -3070,6 +3158,9 @@ ALTER TABLE ONLY deliveries
 
 ALTER TABLE ONLY delivery_attempts
     ADD CONSTRAINT delivery_attempts_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES deliveries(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY door_keys
+    ADD CONSTRAINT door_keys_project_fkey FOREIGN KEY (project) REFERENCES door_projects(number);
 
 ALTER TABLE ONLY endpoints
     ADD CONSTRAINT endpoints_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE SET NULL;

@@ -693,6 +693,9 @@ func withoutOwnSignature(f crash.Fields) crash.Fields {
 	return other
 }
 
+// Normalise replaces the parts of a message that vary, as signatures do.
+func Normalise(message string) string { return normalise(message, nil) }
+
 // normalise replaces the parts of a message that vary between machines, processes or versions, so
 // that one fault gives the same message everywhere:
 //

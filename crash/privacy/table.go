@@ -287,6 +287,10 @@ var builtIn = table(
 		"ProcessList", "RfKill", "Syslog", "XorgConf", "XorgLogOld", "modified.conffile.*", "mtime.conffile.*", "nmcli-*"),
 	// ABRT's reports may have these.
 	of(Private, "", "HostName", "UserKind"),
+	// Reports of Sentry's libraries may have these, and what a person wrote.
+	of(Restricted, "",
+		"EventID", "EventRelease", "EventDist", "EventEnvironment", "EventPlatform", "EventRuntime", "EventLibrary"),
+	of(Private, "", "EventTags", "EventExtra", "EventBreadcrumbs", "UserComment"),
 	// Core dumps are files of their own, which the keys "cores…" control. These need the role triager,
 	// too.
 	of(Private, "", "CoreDump", "VmCore").fix(),

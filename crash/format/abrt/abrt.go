@@ -13,18 +13,19 @@ import (
 	"unicode/utf8"
 
 	"mishap/crash"
+	"mishap/crash/format/jsonlimit"
 	"mishap/crash/grouping"
 )
 
 // The limits of a µReport. ABRT sends at most 256 frames of a thread, and the packages of their files.
 const (
-	maxDepth   = 16
 	maxValues  = 50_000
-	maxMembers = 200 // of one object
 	maxFrames  = 500 // that are stored
 	maxRelated = 500 // packages that are stored
 	maxText    = 4096
 )
+
+var limits = jsonlimit.Limits{Depth: 16, Values: maxValues, Members: 200}
 
 // MemoryFor returns the largest number of bytes that [Parse] needs for a µReport: for its texts, which are short or
 // copied once more, and for its structure.
@@ -165,7 +166,7 @@ func Parse(body []byte) (crash.Report, error) {
 
 // decode checks the structure of a JSON text before it decodes it.
 func decode(body []byte, into any) error {
-	if err := inspect(body); err != nil {
+	if err := jsonlimit.Check(body, limits); err != nil {
 		return err
 	}
 	err := json.Unmarshal(body, into)
@@ -177,80 +178,6 @@ func decode(body []byte, into any) error {
 		return crash.Errorf(crash.Invalid, "invalid_json", "Couldn't parse JSON data.").Because(err)
 	}
 	return nil
-}
-
-// inspect refuses texts that are large when they are decoded, and names that occur twice in an object: programs
-// disagree on what these mean. It accepts texts that are not JSON; the decoder refuses them.
-func inspect(body []byte) error {
-	type level struct {
-		object bool
-		keys   int // index of its first one
-	}
-	var levels []level
-	var keys [][]byte
-	inKey, values := false, 0 // in a name of the last level, which is an object
-	for i := 0; i < len(body); i++ {
-		switch body[i] {
-		case '{', '[':
-			if len(levels) == maxDepth {
-				return crash.Errorf(crash.Invalid, "too_deep", "The JSON text has more than %d levels.", maxDepth)
-			}
-			inKey = body[i] == '{'
-			levels = append(levels, level{inKey, len(keys)})
-			values++
-		case '}', ']':
-			if n := len(levels); n > 0 {
-				keys, levels = keys[:levels[n-1].keys], levels[:n-1]
-			}
-			inKey = false
-		case ':':
-			inKey = false
-		case ',':
-			inKey = len(levels) > 0 && levels[len(levels)-1].object
-			values++
-		case '"':
-			text := untilQuote(body[i+1:])
-			i += len(text) + 1
-			if !inKey {
-				continue
-			}
-			siblings := keys[levels[len(levels)-1].keys:]
-			if err := checkKey(text, siblings); err != nil {
-				return err
-			}
-			keys = append(keys, text)
-		}
-		if values > maxValues {
-			return crash.Errorf(crash.Invalid, "too_many_values", "The JSON text has more than %d values.", maxValues)
-		}
-	}
-	return nil
-}
-
-func checkKey(key []byte, siblings [][]byte) error {
-	name := crash.Shorten(strings.ToValidUTF8(string(key), "\uFFFD"), 100)
-	switch {
-	case bytes.IndexByte(key, '\\') >= 0:
-		return invalid("The name “%s” has an escape.", name)
-	case len(siblings) == maxMembers:
-		return crash.Errorf(crash.Invalid, "too_many_values", "An object has more than %d members.", maxMembers)
-	case slices.ContainsFunc(siblings, func(other []byte) bool { return bytes.EqualFold(key, other) }):
-		return crash.Errorf(crash.Invalid, "duplicate_name", "The name “%s” occurs twice in one object.", name)
-	}
-	return nil
-}
-
-// untilQuote returns text up to the quote that ends a string, or all of it.
-func untilQuote(text []byte) []byte {
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '"':
-			return text[:i]
-		case '\\':
-			i++
-		}
-	}
-	return text
 }
 
 // fields returns the fields of the report.

@@ -109,7 +109,7 @@ func TestRefused(t *testing.T) {
 		head + `"kerneloops"}}`:                                          "invalid_ureport",
 		`{"a":1,"a":2}`:                                                  "duplicate_name",
 		`{"a":1,"A":2}`:                                                  "duplicate_name",
-		`{"\u0061":1}`:                                                   "invalid_ureport",
+		`{"\u0061":1}`:                                                   "escaped_name",
 		`{"ureport_version":2,"x":[` + strings.Repeat(`{"a":{}},`, 60e3): "too_many_values",
 		strings.Repeat("[", 100_000):                                     "too_deep",
 		strings.Repeat(`{"a":`, 100_000):                                 "too_deep",
