@@ -246,6 +246,7 @@ var libraries = map[string]string{
 	"github.com/a-h/templ":                           "views/* handlers/* notify/mail",
 	"github.com/alexedwards/argon2id":                "db/people",
 	"github.com/alexedwards/scs/v2":                  "handlers/web",
+	"github.com/andybalholm/brotli":                  "handlers/ingest",
 	"github.com/boombuler/barcode":                   "views/people",
 	"github.com/coreos/go-oidc/v3":                   "handlers/people",
 	"github.com/exaring/otelpgx":                     "cmd/mishap/traces",

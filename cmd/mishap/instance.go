@@ -28,6 +28,7 @@ import (
 	"mishap/db"
 	"mishap/db/archive"
 	"mishap/db/bugs"
+	"mishap/db/doors"
 	"mishap/db/events"
 	"mishap/db/people"
 	"mishap/db/problems"
@@ -66,6 +67,7 @@ type instance struct {
 	traces    *traces.Traces // nil: off
 	disk      *db.DiskWatch
 	cores     *cores.Store
+	doors     *doors.Store
 	now       func() time.Time
 
 	server                 *handlers.Server // nil: this kind of instance has no pages
@@ -118,6 +120,7 @@ func newInstance(ctx context.Context, c config.Config, l *listeners, log *slog.L
 // build creates the parts that this kind of instance needs, and replaces the handlers of its
 // servers. It does not start background work.
 func (i *instance) build() error {
+	i.doors = doors.New(i.store)
 	if i.listeners.web != nil {
 		if err := i.buildWeb(); err != nil {
 			return err
@@ -128,6 +131,7 @@ func (i *instance) build() error {
 			Intake:         intake.New(intakeConfig(i.config), i.store),
 			Store:          dbsymbols.New(i.store),
 			Bugs:           bugs.New(i.store),
+			Doors:          i.doors,
 			BaseURL:        i.config.BaseURL,
 			Cores:          i.cores,
 			WantCores:      i.config.Cores == "wanted",
@@ -335,6 +339,7 @@ func (i *instance) run(ctx context.Context, ready func()) error {
 	stopBackground()
 	i.background.wait()
 	i.stopSymbols(context.WithoutCancel(ctx))
+	i.stopDoors(context.WithoutCancel(ctx))
 	i.stopServers()
 	i.saveProblems(context.WithoutCancel(ctx))
 	i.log.InfoContext(ctx, "stopped")
@@ -366,6 +371,15 @@ func (i *instance) stopSymbols(ctx context.Context) {
 	defer cancel()
 	if err := i.symbols.Stop(ctx); err != nil {
 		i.log.WarnContext(ctx, "cannot tell other instances that this one symbolises no longer", "error", err)
+	}
+}
+
+// stopDoors writes the last counts.
+func (i *instance) stopDoors(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, jobsTimeout)
+	defer cancel()
+	if err := i.doors.Flush(ctx); err != nil {
+		i.log.WarnContext(ctx, "the page of doors misses the last counts", "error", err)
 	}
 }
 
@@ -608,6 +622,13 @@ func (i *instance) ownTasks() []task {
 			"symbolise", "symbolises core dumps that have arrived", 2 * time.Second, i.symbols.Round,
 		}, task{
 			"name-addresses", "names native crashes without core dumps", 2 * time.Second, i.symbols.NameAddresses,
+		})
+	}
+	if i.ingest != nil {
+		// This is not a job: each instance has counts and a cache of its own.
+		tasks = append(tasks, task{
+			"doors", "writes counts of what came through the doors, and learns about new and revoked keys",
+			doors.RefreshInterval, i.doors.Work,
 		})
 	}
 	if i.ingest != nil || i.symbols != nil {

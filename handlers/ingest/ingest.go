@@ -1,5 +1,6 @@
 // Package ingest implements the listener for machines. It speaks whoopsie's protocol, which has two
-// kinds of POST, and that of ABRT (see [abrtDoor]). It serves no pages and uses neither cookies nor sessions.
+// kinds of POST, and those of ABRT (see [abrtDoor]) and of Sentry's libraries (see
+// [sentryDoor]). It serves no pages and uses neither cookies nor sessions.
 //
 // Each status is chosen by its effect on the machine. whoopsie takes 200 as "done" and 400 as
 // "never send again". After any other status it sends the whole report again every two hours. So a
@@ -58,11 +59,24 @@ type Bugs interface {
 	PublicBugs(ctx context.Context, id crash.BucketID) ([]string, error)
 }
 
+// Doors knows the projects with their keys and which doors are closed, and counts what comes through the doors. Only
+// Project may wait for the database.
+type Doors interface {
+	// Project returns the project with a number, if the key is one of it and valid, else Forbidden.
+	Project(ctx context.Context, number int64, key string) (crash.Project, error)
+	// Listed returns the projects whose keys are public.
+	Listed(ctx context.Context) ([]crash.Project, error)
+	Closed(door crash.Door) bool
+	// Count counts requests. The key was accepted; it may be empty.
+	Count(c crash.DoorCount, key string)
+}
+
 // Deps holds the dependencies and settings of the listener.
 type Deps struct {
 	Intake         *intake.Intake
 	Store          Store
 	Bugs           Bugs                  // told to ABRT's clients; nil: none
+	Doors          Doors                 // nil: there are no projects, and all doors are open
 	BaseURL        string                // of the pages
 	Cores          *cores.Store          // where cores are stored
 	WantCores      bool                  // whether machines are asked for cores
@@ -147,6 +161,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodGet && to.kind == stackHash:
 		h.redirectHash(w, r, to)
+	case r.Method == http.MethodGet && to.kind == projectList:
+		h.listProjects(w, r)
 	case post && to.kind == core:
 		h.observe(w, r, whoopsieDoor, h.metrics.cores, to, h.submitCore)
 	case post && to.kind == report:
@@ -155,6 +171,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.observe(w, r, abrtDoor, h.metrics.reports.MustCurryWith(abrtDoor.label()), to, h.submitUReport)
 	case post && to.kind == attachment:
 		h.observe(w, r, abrtDoor, h.metrics.attachments, to, h.submitAttachment)
+	case post && (to.kind == envelope || to.kind == singleEvent):
+		h.observe(w, r, sentryDoor, h.metrics.reports.MustCurryWith(sentryDoor.label()), to, h.submitEnvelope)
 	default:
 		answer(w, http.StatusNotFound, "Not found.")
 	}
@@ -162,19 +180,20 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // door is the protocol of one kind of client.
 type door struct {
-	name     string // in metrics
-	accepted int    // status of what is accepted
-	tooLarge int    // status of what is over a limit
+	name     crash.Door
+	accepted int                // status of what is accepted
+	statuses map[crash.Kind]int // statuses of refusals that are not those of whoopsie
 	answer   func(w http.ResponseWriter, status int, text string)
-	refusal  func(sentence string) string // the text of an answer that is no success
+	refuse   func(w http.ResponseWriter, status int, sentence string)
 }
 
-func (d *door) label() prometheus.Labels { return prometheus.Labels{"door": d.name} }
+func (d *door) label() prometheus.Labels { return prometheus.Labels{"door": string(d.name)} }
 
-var whoopsieDoor = &door{
-	name: "whoopsie", accepted: http.StatusOK, tooLarge: http.StatusBadRequest, answer: answer,
-	refusal: func(sentence string) string { return sentence },
-}
+// whoopsie keeps a report for later after 503. So nothing is lost while its door is closed.
+var whoopsieDoor = &door{name: crash.DoorWhoopsie, accepted: http.StatusOK, answer: answer, refuse: answer}
+
+var errClosed = &crash.Error{Kind: crash.Forbidden, Code: "closed", RetryAfter: time.Hour,
+	Message: "This server does not accept reports of this kind. Its administrators have closed this door."}
 
 // observe runs submit, sends its answer, and counts it.
 func (h *handler) observe(w http.ResponseWriter, r *http.Request, d *door, counter *prometheus.CounterVec, to path,
@@ -187,12 +206,12 @@ func (h *handler) observe(w http.ResponseWriter, r *http.Request, d *door, count
 		r = r.WithContext(ctx)
 	}
 	var res result
-	err := h.admit(w, r, to)
+	err := h.admit(w, r, d, to)
 	if err == nil {
 		res, err = submit(w, r, to)
 	}
 	if err != nil {
-		res = h.refuse(w, r, d, err)
+		res = h.refuse(w, r, d, res.project, err)
 	} else {
 		res.status = d.accepted
 		d.answer(w, res.status, res.text)
@@ -200,6 +219,25 @@ func (h *handler) observe(w http.ResponseWriter, r *http.Request, d *door, count
 	step.Answered(http.MethodPost, routes[to.kind], res.status)
 	counter.WithLabelValues(res.outcome, res.reason).Inc()
 	h.metrics.seconds.WithLabelValues(kinds[to.kind]).Observe(time.Since(began).Seconds())
+	if to.kind != core {
+		h.count(d, res)
+	}
+}
+
+// count counts a result for the page of the doors.
+func (h *handler) count(d *door, res result) {
+	if h.Doors == nil {
+		return
+	}
+	c := crash.DoorCount{Door: d.name, Project: res.project.Number, Outcome: res.outcome, Requests: 1}
+	if res.status != d.accepted {
+		c.Reason = res.reason
+	}
+	h.Doors.Count(c, res.key)
+	if res.lost > 0 {
+		c.Outcome, c.Requests = "lost", res.lost
+		h.Doors.Count(c, "")
+	}
 }
 
 // recoverPanic turns a panic into 500. The panic may quote the report, so only its type and place
@@ -242,8 +280,9 @@ func newMetrics(to prometheus.Registerer, more []prometheus.Collector) (*metrics
 		}, []string{"kind"}),
 	}
 	m.cores.WithLabelValues("stored", "") // starts at 0, so that rates see the first one
-	m.reports.WithLabelValues(whoopsieDoor.name, "stored", "bucketed")
-	m.reports.WithLabelValues(abrtDoor.name, "stored", "bucketed")
+	for _, door := range crash.Doors {
+		m.reports.WithLabelValues(string(door), "stored", "bucketed")
+	}
 	if to == nil {
 		return m, nil
 	}
@@ -264,14 +303,19 @@ const (
 	uReport
 	attachment
 	stackHash
+	envelope
+	singleEvent
+	projectList
 )
 
 // routes are the patterns of the paths, for traces.
 var routes = map[pathKind]string{report: "/{system}", core: "/{report}/submit-core/{architecture}/{system}",
-	uReport: "/reports/new/", attachment: "/reports/attach/"}
+	uReport: "/reports/new/", attachment: "/reports/attach/", envelope: "/api/{project}/envelope/",
+	singleEvent: "/api/{project}/store/"}
 
 // kinds are the names of the kinds, for metrics.
-var kinds = map[pathKind]string{report: "report", core: "core", uReport: "ureport", attachment: "attachment"}
+var kinds = map[pathKind]string{report: "report", core: "core", uReport: "ureport", attachment: "attachment",
+	envelope: "envelope", singleEvent: "event"}
 
 // path is the parsed path of a request. Its parts are as the client sent them.
 type path struct {
@@ -279,13 +323,15 @@ type path struct {
 	system             string // empty: a machine without a hash
 	oops, architecture string // of a core
 	hash               string // of a stack
+	project            int64
 }
 
 // parsePath parses /<system> and /<oops>/submit-core/<arch>/<system>. Clients append text to their
 // configured address. So slashes may be doubled, the machine may be missing, and there may be a
 // prefix. parsePath ignores a prefix only if the path is unambiguous: before a core's path, and
-// before a machine name of 128 hex digits. Any other path of several parts is unknown, except those of ABRT:
-// /reports/new/, /reports/attach/ and /reports/bthash/<hash>, with or without a prefix and the last slash.
+// before a machine name of 128 hex digits. Any other path of several parts is unknown, except those of ABRT and of
+// Sentry's libraries, with or without a prefix and the last slash: /reports/new/, /reports/attach/,
+// /reports/bthash/<hash>, /api/<project>/envelope/ and /api/<project>/store/.
 func parsePath(escaped string) path {
 	parts := strings.Split(strings.TrimLeft(escaped, "/"), "/")
 	for i, part := range parts {
@@ -297,6 +343,8 @@ func parsePath(escaped string) path {
 	switch {
 	case abrtPath(parts).kind != unknown:
 		return abrtPath(parts)
+	case sentryPath(parts).kind != unknown:
+		return sentryPath(parts)
 	case n >= 4 && parts[n-3] == "submit-core":
 		return path{kind: core, oops: parts[n-4], architecture: parts[n-2], system: parts[n-1]}
 	case n >= 3 && parts[n-2] == "submit-core":
@@ -459,6 +507,10 @@ func resultOf(receipt intake.Receipt) result {
 type result struct {
 	text, outcome, reason string
 	status                int
+
+	project crash.Project // zero: none, or it is not known
+	key     string        // of the project; empty: the request was not accepted
+	lost    int64         // reports that the client says it has not sent
 }
 
 // answer sends one line of plain text without a line break: clients compare every byte.
@@ -472,12 +524,13 @@ func answer(w http.ResponseWriter, status int, text string) {
 // statusOf returns the status for an error of each kind; see the package comment. Other kinds do
 // not occur; like internal errors, they give 500.
 func (d *door) statusOf(kind crash.Kind) int {
+	if status := d.statuses[kind]; status != 0 {
+		return status
+	}
 	switch kind { //nolint:exhaustive // see above
-	case crash.TooLarge:
-		return d.tooLarge
-	case crash.Invalid, crash.NotFound:
+	case crash.Invalid, crash.NotFound, crash.TooLarge, crash.UnsupportedMedia:
 		return http.StatusBadRequest
-	case crash.Unavailable, crash.TooMany:
+	case crash.Unavailable, crash.TooMany, crash.Forbidden:
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusInternalServerError
@@ -485,7 +538,7 @@ func (d *door) statusOf(kind crash.Kind) int {
 
 const usualRetryAfter = time.Minute
 
-func (h *handler) refuse(w http.ResponseWriter, r *http.Request, d *door, err error) result {
+func (h *handler) refuse(w http.ResponseWriter, r *http.Request, d *door, p crash.Project, err error) result {
 	status, text, reason, retry := http.StatusInternalServerError, "Internal error.", "internal", time.Duration(0)
 	if e, ok := errors.AsType[*crash.Error](err); ok {
 		status, text, reason, retry = d.statusOf(e.Kind), e.Message, e.Code, e.RetryAfter
@@ -494,13 +547,13 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, d *door, err er
 	switch status {
 	case http.StatusInternalServerError:
 		h.Log.ErrorContext(r.Context(), "request failed", "reason", reason, "error", err)
-	case http.StatusServiceUnavailable:
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
 		w.Header().Set("Retry-After", strconv.Itoa(int(cmp.Or(retry, usualRetryAfter).Seconds())))
 	default:
 		outcome = "refused"
 	}
-	d.answer(w, status, d.refusal(text))
-	return result{outcome: outcome, reason: reason, status: status}
+	d.refuse(w, status, text)
+	return result{outcome: outcome, reason: reason, status: status, project: p}
 }
 
 // limit limits requests per minute by a key; nil is no limit.
@@ -530,9 +583,21 @@ var (
 		Message: "Too many reports come from this network address; please send this one again later."}
 )
 
-// admit checks the rates before the body is read. Machines without a hash cannot be told apart, so
+// nearly reports whether a key has used three quarters of its limit.
+func (l *limit) nearly(key string) bool {
+	if l == nil {
+		return false
+	}
+	_, rate, err := l.Status(key)
+	return err == nil && rate >= 0.75*float64(max(1, l.perMinute/max(1, l.instances())))
+}
+
+// admit checks the door, and the rates before the body is read. Machines without a hash cannot be told apart, so
 // only their address limits them.
-func (h *handler) admit(w http.ResponseWriter, r *http.Request, to path) error {
+func (h *handler) admit(w http.ResponseWriter, r *http.Request, d *door, to path) error {
+	if h.Doors != nil && h.Doors.Closed(d.name) {
+		return errClosed
+	}
 	if h.byAddress.exceeded(w, r, proxies.Key(proxies.Client(r))) {
 		return errAddressRate
 	}

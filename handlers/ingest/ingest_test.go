@@ -22,6 +22,7 @@ import (
 	"mishap/crash/symbols/cores"
 	"mishap/db"
 	"mishap/db/dbtest"
+	"mishap/db/doors"
 	"mishap/db/problems"
 	"mishap/db/symbols"
 	"mishap/handlers/ingest"
@@ -219,6 +220,7 @@ type fixture struct {
 	url     string // of the database
 	data    string // folder
 	metrics *prometheus.Registry
+	doors   *doors.Store
 }
 
 // start runs the real handler on a real database; change may alter its settings.
@@ -234,7 +236,9 @@ func (h *fixture) serve(t *testing.T, change func(*ingest.Deps)) {
 	t.Helper()
 	now := func() time.Time { return today }
 	trusted := dbtest.Must(proxies.Parse(proxies.Loopback))(t)
+	h.doors = doors.New(h.store)
 	d := ingest.Deps{
+		Doors:  h.doors,
 		Intake: intake.New(intake.Config{MaxAgeDays: 366, Now: now}, h.store), Store: symbols.New(h.store),
 		Cores: openCores(t, h.data), WantCores: true,
 		MaxBytes: 1 << 20, AnswerWithin: time.Minute, TrustedProxies: trusted, Log: dbtest.Log(t), Now: now,

@@ -19,16 +19,21 @@ import (
 // abrtDoor is the protocol of ABRT's reporter-ureport. The client takes only 202 without an error, and 400 or 413
 // with one, as an answer; it has sentences of its own for 404, 500 and 503, and sends nothing again by itself.
 var abrtDoor = &door{
-	name: "abrt", accepted: http.StatusAccepted, tooLarge: http.StatusRequestEntityTooLarge,
-	answer: func(w http.ResponseWriter, status int, text string) {
-		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, text) // a client that has left needs no answer
+	name: crash.DoorABRT, accepted: http.StatusAccepted,
+	statuses: map[crash.Kind]int{
+		crash.TooLarge: http.StatusRequestEntityTooLarge, crash.Forbidden: http.StatusBadRequest,
 	},
-	refusal: func(sentence string) string {
-		return asJSON(map[string]string{"error": sentence})
+	answer: answerJSON,
+	refuse: func(w http.ResponseWriter, status int, sentence string) {
+		answerJSON(w, status, asJSON(map[string]string{"error": sentence}))
 	},
+}
+
+func answerJSON(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text) // a client that has left needs no answer
 }
 
 func asJSON(value any) string {
@@ -40,8 +45,8 @@ func asJSON(value any) string {
 }
 
 const (
-	maxUReport  = 4 << 20  // bytes, as at FAF
-	maxEnvelope = 16 << 10 // bytes of the multipart around an attachment
+	maxUReport = 4 << 20  // bytes, as at FAF
+	maxForm    = 16 << 10 // bytes of the multipart around an attachment
 )
 
 // The addresses of the bugs of a problem are read again after this time. Reading them for each report takes a third of
@@ -167,7 +172,7 @@ func (h *handler) publicBugs(ctx context.Context, problem crash.BucketID) []stri
 func (h *handler) submitAttachment(w http.ResponseWriter, r *http.Request, _ path) (result, error) {
 	room := h.newRoom()
 	defer room.release()
-	file, err := room.readFile(w, r, abrt.MaxAttachment+maxEnvelope)
+	file, err := room.readFile(w, r, abrt.MaxAttachment+maxForm)
 	if err == nil {
 		err = abrt.CheckAttachment(file)
 	}
