@@ -163,6 +163,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.redirectHash(w, r, to)
 	case r.Method == http.MethodGet && to.kind == projectList:
 		h.listProjects(w, r)
+	case r.Method == http.MethodGet && to.kind == erasure:
+		h.redirect(w, r, "/user/"+to.system+"/erase")
 	case post && to.kind == core:
 		h.observe(w, r, whoopsieDoor, h.metrics.cores, to, h.submitCore)
 	case post && to.kind == report:
@@ -176,6 +178,15 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		answer(w, http.StatusNotFound, "Not found.")
 	}
+}
+
+// redirect redirects to a page.
+func (h *handler) redirect(w http.ResponseWriter, r *http.Request, page string) {
+	if h.BaseURL == "" {
+		answer(w, http.StatusNotFound, "Not found.")
+		return
+	}
+	http.Redirect(w, r, strings.TrimRight(h.BaseURL, "/")+page, http.StatusFound)
 }
 
 // door is the protocol of one kind of client.
@@ -306,6 +317,7 @@ const (
 	envelope
 	singleEvent
 	projectList
+	erasure
 )
 
 // routes are the patterns of the paths, for traces.
@@ -331,7 +343,8 @@ type path struct {
 // prefix. parsePath ignores a prefix only if the path is unambiguous: before a core's path, and
 // before a machine name of 128 hex digits. Any other path of several parts is unknown, except those of ABRT and of
 // Sentry's libraries, with or without a prefix and the last slash: /reports/new/, /reports/attach/,
-// /reports/bthash/<hash>, /api/<project>/envelope/ and /api/<project>/store/.
+// /reports/bthash/<hash>, /api/<project>/envelope/ and /api/<project>/store/;
+// and the address that mishap-send prints, /user/<system>/erase.
 func parsePath(escaped string) path {
 	parts := strings.Split(strings.TrimLeft(escaped, "/"), "/")
 	for i, part := range parts {
@@ -347,6 +360,8 @@ func parsePath(escaped string) path {
 		return sentryPath(parts)
 	case n >= 4 && parts[n-3] == "submit-core":
 		return path{kind: core, oops: parts[n-4], architecture: parts[n-2], system: parts[n-1]}
+	case n >= 3 && parts[n-3] == "user" && parts[n-1] == "erase" && isUsualSystem(parts[n-2]):
+		return path{kind: erasure, system: parts[n-2]}
 	case n >= 3 && parts[n-2] == "submit-core":
 		return path{kind: core, oops: parts[n-3], architecture: parts[n-1]}
 	case n == 1 || isUsualSystem(parts[n-1]):

@@ -76,11 +76,11 @@ func abrtPath(parts []string) path {
 // redirectHash redirects to the pages, which know the hash or not.
 func (h *handler) redirectHash(w http.ResponseWriter, r *http.Request, to path) {
 	old, err := crash.ParseOldAddress("/reports/bthash/" + to.hash)
-	if err != nil || h.BaseURL == "" {
+	if err != nil {
 		answer(w, http.StatusNotFound, "Not found.")
 		return
 	}
-	http.Redirect(w, r, strings.TrimRight(h.BaseURL, "/")+old, http.StatusFound)
+	h.redirect(w, r, old)
 }
 
 // submitUReport accepts one µReport.

@@ -248,21 +248,30 @@ func TestABRTOverload(t *testing.T) {
 	}
 }
 
-// TestHashRedirect checks that the address by which ABRT names a problem leads to the pages.
-func TestHashRedirect(t *testing.T) {
+// TestRedirects checks that the address by which ABRT names a problem, and the one that mishap-send prints for
+// erasing a machine, lead to the pages.
+func TestRedirects(t *testing.T) {
 	t.Parallel()
 	h := startABRT(t, nil)
 	id := crash.BucketIDOf(grouping.SignatureOf(crashtest.Native().Fields()).Signature)
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	for _, path := range []string{"/reports/bthash/" + id.String(), "/faf/reports/bthash/" + id.String() + "/"} {
+	machine := string(crash.HashedSystemID("a machine"))
+	for path, page := range map[string]string{
+		"/reports/bthash/" + id.String():           "/reports/bthash/" + id.String(),
+		"/faf/reports/bthash/" + id.String() + "/": "/reports/bthash/" + id.String(),
+		"/user/" + machine + "/erase":              "/user/" + machine + "/erase",
+		"/x/user/" + machine + "/erase":            "/user/" + machine + "/erase",
+	} {
 		req := dbtest.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, h.URL+path, bytes.NewReader(nil)))(t)
 		res, err := client.Do(req)
 		checktest.NoError(t, err)
 		checktest.NoError(t, res.Body.Close())
-		if to := res.Header.Get("Location"); res.StatusCode != 302 || to != pages+"/reports/bthash/"+id.String() {
+		if to := res.Header.Get("Location"); res.StatusCode != 302 || to != pages+page {
 			t.Errorf("%s: got %d to %q", path, res.StatusCode, to)
 		}
 	}
+	h.send(t, http.MethodGet, "/user/x/erase", nil).want(t, http.StatusNotFound, "Not found.")
+	h.post(t, "/user/"+machine+"/erase", text("")).want(t, http.StatusNotFound, "Not found.")
 }
 
 // TestUReportFlood sends large µReports at once: each is accepted or may be sent again.

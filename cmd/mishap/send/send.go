@@ -3,6 +3,7 @@
 package send
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mishap/crash"
 	"mishap/crash/sender"
 )
 
@@ -112,21 +114,16 @@ func (o *options) forUser(cmd *cobra.Command) error {
 }
 
 func (p program) run(ctx context.Context, o options) error {
-	var s settings
-	if !o.id {
-		var err error
-		if s, err = load(o.config); err != nil && !(o.dryRun && errors.Is(err, fs.ErrNotExist)) {
-			return err
-		}
+	s, err := load(o.config)
+	if err != nil && !((o.dryRun || o.id) && errors.Is(err, fs.ErrNotExist)) {
+		return err
 	}
 	id, err := sender.MachineID("/")
 	if err != nil {
 		return fmt.Errorf("find the machine's id: %w", err)
 	}
 	if o.id {
-		_, err := fmt.Fprintf(p.out, "%s\n\nThe server knows this machine by this id. Its administrators can show and erase all "+
-			"reports\nof it, at /user/ID/erase on its pages or with \"mishap system erase ID\".\n", id)
-		return err
+		return p.printID(s.Server, id)
 	}
 	c := sender.Config{Server: s.Server, Machine: sender.ReadMachine("/"), ID: id, State: o.state, Files: o.files,
 		Pstore: "/var/lib/systemd/pstore", Power: "/sys/class/power_supply", CoresOnBattery: s.CoresOnBattery,
@@ -151,6 +148,19 @@ func (p program) run(ctx context.Context, o options) error {
 		return err
 	}
 	return run.Run(ctx)
+}
+
+// printID prints the machine's id and how to have its reports erased.
+func (p program) printID(server string, id crash.SystemID) error {
+	server = cmp.Or(server, "https://SERVER")
+	_, err := fmt.Fprintf(p.out, `%s
+
+The server knows this machine by this id. To have its reports erased, send this address to the
+administrators of the server. It shows them what the server has of this machine, and erases it:
+
+%s/user/%s/erase
+`, id, server, id)
+	return err
 }
 
 func withoutTime(groups []string, a slog.Attr) slog.Attr {

@@ -63,3 +63,31 @@ func TestUsers(t *testing.T) {
 		t.Errorf("got %v, %v", s.uids, err)
 	}
 }
+
+// TestID checks the address with which administrators can erase the machine.
+func TestID(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/etc/machine-id"); err != nil {
+		t.Skip("this machine has no id")
+	}
+	file := filepath.Join(t.TempDir(), "send.toml")
+	for content, want := range map[string]string{"": "https://SERVER/user/",
+		"server = \"https://x/y/\"": "https://x/y/user/"} {
+		if content != "" {
+			if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var out bytes.Buffer
+		cmd := Command("mishap-send", "1", &out, &out)
+		cmd.SetArgs([]string{"--id", "--config", file})
+		err := cmd.ExecuteContext(t.Context())
+		id, _, _ := strings.Cut(out.String(), "\n")
+		if err != nil || len(id) != 128 || !strings.Contains(out.String(), "\n"+want+id+"/erase\n") {
+			t.Errorf("%q: got %v, %s", content, err, &out)
+		}
+		if err := os.Remove(file); content != "" && err != nil {
+			t.Fatal(err)
+		}
+	}
+}
