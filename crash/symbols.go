@@ -216,7 +216,7 @@ type SymbolCursor struct {
 // SymbolOutcome is the result of one try to symbolise a report.
 type SymbolOutcome struct {
 	State   SymbolState // never queued or running
-	Reason  string      // why the state is not done, as a sentence; may be empty
+	Reason  string      // what people should know about the state, as a sentence; may be empty
 	Fields  Fields      // apport's fields of the stacks; empty: none were found
 	Modules []SymbolModule
 	Missing []string       // files that would help, as BUILD-ID/executable or BUILD-ID/debuginfo
@@ -234,6 +234,14 @@ type UnknownBuild struct {
 	Package      string // the binary package that holds it; empty: unknown
 	Version      string // of this package on the machine; empty: unknown
 	Architecture string
+}
+
+// BuildPlace is a place in the code of a build. What a debugger says about it includes the functions that the code
+// left by a jump, on the way to the place that it has called.
+type BuildPlace struct {
+	Build  string // build-id
+	Offset int64  // from the start of the module
+	Callee int64  // offset of the place in the same module that it has called; -1: none
 }
 
 // SymbolModule is a program or library of a process that crashed, with the search for its files.

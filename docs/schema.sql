@@ -698,6 +698,20 @@ COMMENT ON COLUMN bugs.number IS 'Number in the tracker.';
 COMMENT ON COLUMN bugs.title IS 'Title; empty: not read yet.';
 COMMENT ON COLUMN bugs.url IS 'Address of its page in the tracker.';
 
+CREATE TABLE build_names (
+    build_id text NOT NULL,
+    place bigint NOT NULL,
+    callee bigint NOT NULL,
+    names jsonb NOT NULL,
+    used timestamp with time zone DEFAULT now() NOT NULL
+);
+COMMENT ON TABLE build_names IS 'What the debugger says about places in builds of which all files were found. Removed when not used for 90 days; the most recently used million stays.';
+COMMENT ON COLUMN build_names.build_id IS 'Build-id in lower-case hex digits.';
+COMMENT ON COLUMN build_names.place IS 'Offset from the start of the program or library.';
+COMMENT ON COLUMN build_names.callee IS 'Offset of the place in the same file that the code has called; -1: none. Functions between the two that ended with a jump depend on it.';
+COMMENT ON COLUMN build_names.names IS 'Functions at the place (at) and before it, those that ended with a jump (tail), each with source file and line, and the code before it.';
+COMMENT ON COLUMN build_names.used IS 'When a report had the place last, with an accuracy of a day.';
+
 CREATE TABLE builds (
     path text NOT NULL,
     package text NOT NULL,
@@ -2598,6 +2612,9 @@ ALTER TABLE ONLY bug_watch
 ALTER TABLE ONLY bugs
     ADD CONSTRAINT bugs_pkey PRIMARY KEY (number);
 
+ALTER TABLE ONLY build_names
+    ADD CONSTRAINT build_names_pkey PRIMARY KEY (build_id, place, callee);
+
 ALTER TABLE ONLY builds
     ADD CONSTRAINT builds_pkey PRIMARY KEY (path, architecture, package, version, build_id);
 
@@ -2901,6 +2918,8 @@ CREATE INDEX buckets_source_package ON buckets USING btree (source_package);
 CREATE INDEX bug_states_due ON bug_states USING btree (next_read);
 
 CREATE INDEX bug_states_master ON bug_states USING btree (duplicate_of) WHERE (duplicate_of IS NOT NULL);
+
+CREATE INDEX build_names_used ON build_names USING btree (used);
 
 CREATE INDEX candidates_filed ON candidates USING btree (decided) WHERE (automatic AND (state = ANY (ARRAY['filing'::text, 'filed'::text])));
 

@@ -178,7 +178,7 @@ func (i *instance) buildSymbols() error {
 	}
 	store := dbsymbols.New(i.store)
 	known := dbsymbols.NewBuilds(i.store)
-	s.Builds = known
+	s.Builds, s.Names = known, store
 	i.symbols, err = worker.New(worker.Deps{Store: store, Builds: known, Cores: i.cores,
 		Symboliser: s, Version: versionText(), Renew: dbsymbols.RenewInterval,
 		Wanted: i.config.Cores == "wanted", Log: i.log, Registerer: i.metrics})

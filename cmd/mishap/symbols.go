@@ -364,7 +364,7 @@ func (s symbolising) stored(ctx context.Context, job *symbols.Job, id crash.Oops
 		if err != nil {
 			return err
 		}
-		s.Builds = dbsymbols.NewBuilds(store)
+		s.Builds, s.Names = dbsymbols.NewBuilds(store), dbsymbols.New(store)
 		err = worker.Unpack(ctx, job, cores, id, s.MaxUnpacked())
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -382,7 +382,7 @@ func (s symbolising) addresses(ctx context.Context, store *db.Store, report cras
 	if grouping.AddressSignature(report) == "" {
 		return symbols.Result{}, errNoAddresses
 	}
-	s.Builds = dbsymbols.NewBuilds(store)
+	s.Builds, s.Names = dbsymbols.NewBuilds(store), dbsymbols.New(store)
 	return s.Name(ctx, report)
 }
 

@@ -26,7 +26,7 @@ type Machine struct {
 
 // ReadMachine reads os-release below root ("/"), and looks for a package manager.
 func ReadMachine(root string) Machine {
-	m := Machine{Architecture: debianName(runtime.GOARCH)}
+	m := Machine{Architecture: crash.DebianArchitecture(runtime.GOARCH)}
 	for _, file := range [...]string{"etc/os-release", "usr/lib/os-release"} {
 		if content, err := os.ReadFile(filepath.Join(root, file)); err == nil {
 			m.Release = releaseOf(string(content))
@@ -62,25 +62,6 @@ func MachineID(root string) (crash.SystemID, error) {
 }
 
 var wellFormedID = regexp.MustCompile(`^[0-9a-f]{128}$`)
-
-// debianName returns Debian's name of an architecture of Go, rpm or pacman.
-func debianName(architecture string) string {
-	switch architecture {
-	case "x86_64":
-		return "amd64"
-	case "aarch64":
-		return "arm64"
-	case "386", "i486", "i586", "i686":
-		return "i386"
-	case "arm", "armv7hl", "armv7h":
-		return "armhf"
-	case "ppc64le":
-		return "ppc64el"
-	case "noarch", "any":
-		return "all"
-	}
-	return architecture
-}
 
 // releaseOf returns the release that apport would name: "Ubuntu 24.04", "Debian 12".
 func releaseOf(osRelease string) crash.Release {
@@ -175,7 +156,7 @@ func parsePackage(out string) (pack, bool) {
 	if len(words) != 4 || words[0] == "" || words[1] == "" {
 		return pack{}, false
 	}
-	return pack{words[0], words[1], words[2], debianName(words[3])}, true
+	return pack{words[0], words[1], words[2], crash.DebianArchitecture(words[3])}, true
 }
 
 // ask runs a program of the package manager. found is false if it exits with an error, as for unknown files.
@@ -226,7 +207,7 @@ func (m Machine) complete(ctx context.Context, e coredump.Entry, f crash.Fields)
 		return errNoPackage
 	}
 	if f["PackageArchitecture"] != "" {
-		f["PackageArchitecture"] = debianName(f["PackageArchitecture"])
+		f["PackageArchitecture"] = crash.DebianArchitecture(f["PackageArchitecture"])
 	}
 	return nil
 }

@@ -5,8 +5,10 @@ import (
 	"context"
 	"debug/elf"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -34,21 +36,39 @@ type Builds interface {
 var ErrUnknownBuilds = crash.Errorf(crash.Unprocessable, "unknown_builds",
 	"It is not known which builds of the programs and libraries crashed.")
 
-type place struct {
-	path   string
-	offset uint64
-	module int // -1: no file, such as the kernel's own code
+// Names stores what the debugger says about places in builds. Each is asked once, since millions of reports have the
+// same ones.
+type Names interface {
+	// KnownNames returns what is stored about places.
+	KnownNames(ctx context.Context, places []crash.BuildPlace) (map[crash.BuildPlace][]byte, error)
+	// LearnNames stores what the debugger says about places.
+	LearnNames(ctx context.Context, names map[crash.BuildPlace][]byte) error
 }
 
-// Name names the functions of a report's address signature. It names none unless the exact builds of
-// all files in it are known. It computes the fields and the grouping of the report, as [Job.Run]
-// does with a core, except for what only a core holds. Errors: ErrUnknownBuilds; Unprocessable if the
-// report has no address signature or an unknown architecture.
+type place struct {
+	path     string
+	id       debuginfo.BuildID // empty: not known from the report
+	offset   uint64            // from the start of the executable mapping; with an id, from that of the module
+	function string            // name by the sender; empty: unknown
+	module   int               // -1: no file, such as the kernel's own code
+}
+
+var errNoAddresses = crash.Errorf(crash.Unprocessable, "no_addresses",
+	"The report has neither an address signature nor build-ids.")
+
+// Name names the functions of a report with builds and offsets ([grouping.BuildIDsField]) or, without those, of its
+// address signature; of this, it names none unless the exact builds of all files in it are known. It computes the
+// fields and the grouping of the report, as [Job.Run] does with a core, except for what only a core holds. Errors:
+// ErrUnknownBuilds; Unprocessable if the report has no places or an unknown architecture.
 func (s *Symboliser) Name(ctx context.Context, report crash.Fields) (Result, error) {
 	began := time.Now()
-	places, signal, ok := parseAddresses(grouping.AddressSignature(report))
-	if !ok {
-		return Result{}, crash.Errorf(crash.Unprocessable, "no_addresses", "The report has no address signature.")
+	stack := addressStack{places: parseBuilds(report)}
+	signal, byBuild := report["Signal"], len(stack.places) > 0
+	if !byBuild {
+		var ok bool
+		if stack.places, signal, ok = parseAddresses(grouping.AddressSignature(report)); !ok {
+			return Result{}, errNoAddresses
+		}
 	}
 	architecture := debuginfo.ArchitectureOf(report)
 	known := slices.IndexFunc(debuginfo.Architectures, func(a debuginfo.Architecture) bool {
@@ -58,43 +78,19 @@ func (s *Symboliser) Name(ctx context.Context, report crash.Fields) (Result, err
 		return Result{}, crash.Errorf(crash.Unprocessable, "unknown_architecture",
 			"mishap does not know the architecture %q.", crash.Shorten(architecture, 50))
 	}
-	if s.Builds == nil {
+	if s.Builds == nil && !byBuild {
 		return Result{}, ErrUnknownBuilds
 	}
-	var r Result
-	program := cmp.Or(report["InterpreterPath"], report["ExecutablePath"])
-	var paths []string
-	number := map[string]int{}
-	for i := range places {
-		p := &places[i]
-		p.module = -1
-		if !strings.HasPrefix(p.path, "/") {
-			continue
+	r := Result{Modules: stack.findModules(report, byBuild), ByBuildIDs: byBuild}
+	if !byBuild {
+		if err := s.findBuilds(ctx, report, r.Modules); err != nil {
+			return r, err
 		}
-		at, ok := number[p.path]
-		if !ok {
-			at = len(r.Modules)
-			number[p.path] = at
-			paths = append(paths, p.path)
-			r.Modules = append(r.Modules, Module{Path: p.path, program: p.path == program})
-		}
-		r.Modules[at].Frames++
-		p.module = at
 	}
-	builds, err := s.Builds.BuildsOf(ctx, report, paths)
-	if err != nil {
-		return r, err
-	}
-	unknown := false
-	for i := range r.Modules {
-		r.Modules[i].BuildID = builds[r.Modules[i].Path]
-		unknown = unknown || r.Modules[i].BuildID == ""
-	}
-	if unknown || len(r.Modules) == 0 {
-		return r, ErrUnknownBuilds
-	}
-	stack := addressStack{places: places, modules: r.Modules}
-	if err := s.naming.name(ctx, s, &stack, report, debuginfo.Architectures[known]); err != nil {
+	stack.machine, stack.modules = debuginfo.Architectures[known].Machine, r.Modules
+	stack.opened = make([]openModule, len(r.Modules))
+	stack.named, stack.known = make([]gdbNamed, len(stack.places)), make([]bool, len(stack.places))
+	if err := s.nameStack(ctx, &stack, report, debuginfo.Architectures[known]); err != nil {
 		return r, err
 	}
 	r.Engine = stack.engine
@@ -111,6 +107,141 @@ func (s *Symboliser) Name(ctx context.Context, report crash.Fields) (Result, err
 	}
 	r.Seconds = time.Since(began).Seconds()
 	return r, nil
+}
+
+// findModules returns the programs and libraries of the stack, and sets the modules of its places. If the sender knew
+// builds, it leaves out places without one.
+func (s *addressStack) findModules(report crash.Fields, byBuild bool) []Module {
+	type key struct {
+		path string
+		id   debuginfo.BuildID
+	}
+	program := cmp.Or(report["InterpreterPath"], report["ExecutablePath"])
+	var modules []Module
+	number := map[key]int{}
+	for i := range s.places {
+		p := &s.places[i]
+		p.module = -1
+		if p.id == "" && (byBuild || !strings.HasPrefix(p.path, "/")) {
+			continue
+		}
+		if p.path == filepath.Base(program) { // not all senders know folders
+			p.path = program
+		}
+		at, ok := number[key{p.path, p.id}]
+		if !ok {
+			at = len(modules)
+			number[key{p.path, p.id}] = at
+			modules = append(modules, Module{Path: p.path, BuildID: p.id, program: p.path == program})
+		}
+		modules[at].Frames++
+		p.module = at
+	}
+	return modules
+}
+
+// findBuilds sets the builds of modules. It returns ErrUnknownBuilds unless all are known.
+func (s *Symboliser) findBuilds(ctx context.Context, report crash.Fields, modules []Module) error {
+	var paths []string
+	for _, m := range modules {
+		paths = append(paths, m.Path)
+	}
+	builds, err := s.Builds.BuildsOf(ctx, report, paths)
+	if err != nil {
+		return err
+	}
+	unknown := len(modules) == 0
+	for i := range modules {
+		modules[i].BuildID = builds[modules[i].Path]
+		unknown = unknown || modules[i].BuildID == ""
+	}
+	if unknown {
+		return ErrUnknownBuilds
+	}
+	return nil
+}
+
+// nameStack names the places of a stack. It asks the debugger for those of which nothing is stored.
+func (s *Symboliser) nameStack(ctx context.Context, stack *addressStack, report crash.Fields,
+	architecture debuginfo.Architecture,
+) error {
+	places := stack.buildPlaces()
+	if s.Names == nil || len(places) == 0 {
+		return s.naming.name(ctx, s, stack, report, architecture)
+	}
+	all := make([]crash.BuildPlace, 0, len(places))
+	for _, p := range places {
+		all = append(all, p)
+	}
+	stored, err := s.Names.KnownNames(ctx, all)
+	if err != nil {
+		return err
+	}
+	for i, p := range places {
+		stack.known[i] = json.Unmarshal(stored[p], &stack.named[i]) == nil
+	}
+	unknown := false
+	for i := range stack.modules {
+		unknown = unknown || stack.asks(i)
+	}
+	if !unknown {
+		return nil
+	}
+	if err := s.naming.name(ctx, s, stack, report, architecture); err != nil {
+		return err
+	}
+	learned := map[crash.BuildPlace][]byte{}
+	for i, p := range places {
+		open := stack.opened[stack.places[i].module]
+		if stack.known[i] || !open.complete() || stack.named[i].Problem != "" {
+			continue
+		}
+		if learned[p], err = json.Marshal(stack.named[i]); err != nil {
+			return err
+		}
+	}
+	return s.Names.LearnNames(ctx, learned)
+}
+
+var buildLine = regexp.MustCompile(`^#([0-9]{1,3}) ([0-9a-f]{8,128})\+0x([0-9a-f]{1,16}) (.*)$`)
+
+// parseBuilds returns the places of a report whose sender knew the builds of modules, or none. Frames without a
+// build keep the name that the sender gave.
+func parseBuilds(report crash.Fields) []place {
+	stack := report["Stacktrace"]
+	if report[crash.SymbolisedBy] != "" { // an earlier try replaced it
+		stack = cmp.Or(report["SenderStacktrace"], stack)
+	}
+	var places []place
+	for _, f := range grouping.Frames(crash.Fields{"Stacktrace": stack}) {
+		if f.Number != len(places) || len(places) == maxFrames {
+			break
+		}
+		p := place{path: f.Module}
+		if f.Named() {
+			p.function = f.Function
+		}
+		places = append(places, p)
+	}
+	some := false
+	for line := range strings.Lines(report[grouping.BuildIDsField]) {
+		m := buildLine.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
+		if m == nil {
+			continue
+		}
+		number, _ := strconv.Atoi(m[1]) // three digits
+		id, err := debuginfo.ParseBuildID(m[2])
+		offset, _ := strconv.ParseUint(m[3], 16, 64) // 16 digits
+		if err != nil || number >= len(places) || offset > math.MaxInt64 {
+			continue
+		}
+		places[number].id, places[number].offset, places[number].path = id, offset, m[4]
+		some = true
+	}
+	if !some {
+		return nil
+	}
+	return places
 }
 
 // parseAddresses splits an address signature, "path:signal:elf+offset:elf+offset…". The path can
@@ -145,8 +276,10 @@ func parseAddresses(signature string) (places []place, signal string, ok bool) {
 type addressStack struct {
 	places  []place
 	modules []Module
+	machine elf.Machine
 	opened  []openModule
 	named   []gdbNamed // of each place
+	known   []bool     // places that are named already
 	engine  string
 
 	lines     []string
@@ -154,19 +287,57 @@ type addressStack struct {
 	functions []string
 }
 
+// buildPlaces returns the places whose builds the sender gave, by their index.
+func (s *addressStack) buildPlaces() map[int]crash.BuildPlace {
+	places := map[int]crash.BuildPlace{}
+	for i, p := range s.places {
+		if p.id == "" {
+			continue
+		}
+		b := crash.BuildPlace{Build: string(p.id), Offset: int64(p.offset), Callee: -1} //nolint:gosec // checked before
+		if i > 0 && s.places[i-1].module == p.module {
+			b.Callee = int64(s.places[i-1].offset) //nolint:gosec // checked before
+		}
+		places[i] = b
+	}
+	return places
+}
+
+// asks reports whether the debugger must name a place of a module.
+func (s *addressStack) asks(module int) bool {
+	for i, p := range s.places {
+		if p.module == module && !s.known[i] {
+			return true
+		}
+	}
+	return false
+}
+
 // ask has gdb name the places whose address in a file is known.
 func (s *addressStack) ask(ctx context.Context, n *gdbNamer) error {
 	var asked []gdbPlace
 	var number []int
+	before := gdbPlace{}
 	for i, p := range s.places {
+		callee := before
+		before = gdbPlace{}
 		if p.module < 0 || s.opened[p.module].file == "" {
 			continue
 		}
-		if address, ok := s.opened[p.module].address(p.offset); ok {
-			asked, number = append(asked, gdbPlace{File: s.opened[p.module].file, Address: address}), append(number, i)
+		address, ok := s.opened[p.module].address(p)
+		if !ok {
+			continue
+		}
+		here := gdbPlace{File: s.opened[p.module].file, Address: address}
+		before = here
+		if callee.File == here.File {
+			here.Callee, here.Called = callee.Address, true
+		}
+		if !s.known[i] {
+			asked, number = append(asked, here), append(number, i)
 		}
 	}
-	s.named, s.engine = make([]gdbNamed, len(s.places)), n.Version
+	s.engine = n.Version
 	if len(asked) == 0 {
 		return nil
 	}
@@ -193,11 +364,12 @@ func (s *addressStack) problem(module int) string {
 func (s *addressStack) render() string {
 	inner := "" // the function of the place before
 	handled := false
+	interrupted := true // the place is not a return address
 	for i, p := range s.places {
 		here := s.named[i]
 		frames := here.Before
 		switch {
-		case i == 0:
+		case interrupted:
 			frames = here.At
 		case !handled && inner != "runtime.sigpanic" && s.interrupted(i):
 			// Signatures leave out the frame of the signal handler. This function did not call the one
@@ -210,13 +382,20 @@ func (s *addressStack) render() string {
 				s.addFrame(f, p.module)
 			}
 		}
-		if len(frames) == 0 {
-			frames = []gdbFrame{{}}
+		if len(frames) == 0 || p.function != "" && len(frames) == 1 && frames[0].Function == "" {
+			frames = []gdbFrame{{Function: p.function}}
 		}
+		last := frames[len(frames)-1]
+		if last.Function == signalReturn || len(here.At) > 0 && here.At[0].Function == signalReturn {
+			handled, inner = true, ""
+			s.add(signalHandler, gdbFrame{}, -1)
+			interrupted = true
+			continue
+		}
+		interrupted = false
 		for _, f := range frames {
 			s.addFrame(f, p.module)
 		}
-		last := frames[len(frames)-1]
 		if isMain(last) && p.module >= 0 && s.modules[p.module].program {
 			break
 		}
@@ -240,7 +419,7 @@ func (s *addressStack) interrupted(i int) bool {
 	if module < 0 || len(s.named[i].Before) == 0 {
 		return false
 	}
-	after, known := s.named[i].AfterCall(s.opened[module].machine)
+	after, known := s.named[i].AfterCall(s.machine)
 	if after || !known {
 		return false
 	}
@@ -363,8 +542,13 @@ const (
 
 type openModule struct {
 	Module
-	machine elf.Machine
-	code    *debuginfo.Segment // nil: none, or several, so that it is unclear which was mapped
+	start uint64              // address of the first byte of the module
+	code  []debuginfo.Segment // the executable ones
+}
+
+// complete reports whether all files of the module were found.
+func (m openModule) complete() bool {
+	return m.Executable != nil && m.Executable.Found && m.hasDWARF() && !lacks(m.Shared)
 }
 
 type moduleKey struct {
@@ -380,10 +564,12 @@ func (n *naming) name(ctx context.Context, s *Symboliser, stack *addressStack, r
 	if err := n.start(ctx, s, architecture.Name); err != nil {
 		return err
 	}
-	stack.opened = make([]openModule, len(stack.modules))
 	group, opening := errgroup.WithContext(ctx)
 	group.SetLimit(searches)
 	for i, m := range stack.modules {
+		if !stack.asks(i) {
+			continue
+		}
 		if open, ok := n.modules[moduleKey{m.BuildID, architecture.Machine}]; ok {
 			open.Path, open.Frames, open.program = m.Path, m.Frames, m.program
 			stack.opened[i] = open
@@ -404,8 +590,11 @@ func (n *naming) name(ctx context.Context, s *Symboliser, stack *addressStack, r
 		return err
 	}
 	for i, open := range stack.opened {
+		if open.Executable == nil {
+			continue // not needed
+		}
 		stack.modules[i] = open.Module
-		if open.Executable.Found && open.hasDWARF() && !lacks(open.Shared) {
+		if open.complete() {
 			n.modules[moduleKey{open.BuildID, architecture.Machine}] = open
 		}
 	}
@@ -463,7 +652,7 @@ func (n *naming) stop() error {
 
 // open finds the files of a module. A debug file alone can name addresses, too.
 func (n *naming) open(ctx context.Context, m Module, w debuginfo.Wanted, number int) (openModule, error) {
-	open := openModule{Module: m, machine: w.Machine}
+	open := openModule{Module: m}
 	if err := n.job.findModule(ctx, &open.Module, w, number); err != nil {
 		return open, err
 	}
@@ -482,15 +671,17 @@ func (n *naming) open(ctx context.Context, m Module, w debuginfo.Wanted, number 
 	if err != nil {
 		return open, err
 	}
-	for i, s := range file.Segments {
-		if s.Type != elf.PT_LOAD || s.Flags&elf.PF_X == 0 {
+	first := true
+	for _, s := range file.Segments {
+		if s.Type != elf.PT_LOAD {
 			continue
 		}
-		if open.code != nil {
-			open.code = nil
-			break
+		if first {
+			open.start, first = s.Addr&^(pageSize-1), false
 		}
-		open.code = &file.Segments[i]
+		if s.Flags&elf.PF_X != 0 {
+			open.code = append(open.code, s)
+		}
 	}
 	return open, nil
 }
@@ -499,15 +690,24 @@ func (m Module) hasDWARF() bool {
 	return m.Executable != nil && m.Executable.HasDWARF || m.Debuginfo != nil && m.Debuginfo.Found
 }
 
-// address converts an offset in the executable mapping to an address of the file. It returns false if it
-// cannot tell.
-func (m openModule) address(offset uint64) (uint64, bool) {
-	if m.code == nil {
-		return 0, false
+// address converts the offset of a place to an address of the file. It returns false if it cannot tell: of several
+// executable segments, it is unclear which was mapped.
+func (m openModule) address(p place) (uint64, bool) {
+	start := m.start
+	if p.id == "" {
+		if len(m.code) != 1 {
+			return 0, false
+		}
+		start = m.code[0].Addr &^ (pageSize - 1)
 	}
-	address := m.code.Addr&^(pageSize-1) + offset
-	return address, address >= offset && address < m.code.Addr+m.code.MemSize
+	address := start + p.offset
+	return address, address >= p.offset && slices.ContainsFunc(m.code, func(s debuginfo.Segment) bool {
+		return (p.id == "" || s.Addr <= address) && address < s.Addr+s.MemSize
+	})
 }
+
+// signalReturn is the function by which signal handlers return. Debuggers show it as a signal handler.
+const signalReturn = "__restore_rt"
 
 const signalHandler = "<signal handler called>"
 

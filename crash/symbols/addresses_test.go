@@ -47,10 +47,9 @@ func buildsIn(t testing.TB, core []byte) knownBuilds {
 	return builds
 }
 
-// addressReport returns the report of a machine that has no debug files: by apport's rule, the
-// addresses of the stack become an address signature. gdb reads the original program, because without
-// symbols it cannot unwind a Go program.
-func addressReport(t testing.TB, name string) crash.Fields {
+// rawStack returns the stack of a core as a gdb without debug files shows it, the mappings, and the addresses of all
+// frames. gdb reads the original program, because without symbols it cannot unwind a Go program.
+func rawStack(t testing.TB, name string) (stack, mappings, addresses string) {
 	t.Helper()
 	dir := symboltest.Programs(t)
 	core := filepath.Join(dir, "cores", name+".core")
@@ -62,11 +61,22 @@ func addressReport(t testing.TB, name string) crash.Fields {
 	if err != nil {
 		t.Fatalf("gdb: %v", err)
 	}
-	_, stack, _ := strings.Cut(string(out), "STACK\n")
-	stack, mappings, found := strings.Cut(stack, "MAPPINGS\n")
+	_, stack, _ = strings.Cut(string(out), "STACK\n")
+	stack, mappings, _ = strings.Cut(stack, "MAPPINGS\n")
+	mappings, addresses, found := strings.Cut(mappings, "ADDRESSES\n")
 	if !found {
 		t.Fatalf("gdb (with Python) printed\n%s", out)
 	}
+	return stack, mappings, addresses
+}
+
+// addressReport returns the report of a machine that has no debug files: by apport's rule, the
+// addresses of the stack become an address signature.
+func addressReport(t testing.TB, name string) crash.Fields {
+	t.Helper()
+	dir := symboltest.Programs(t)
+	stack, mappings, _ := rawStack(t, name)
+	name, _, _ = strings.Cut(name, "-")
 	f := crash.Fields{"ProblemType": "Crash", "Architecture": "amd64", "Package": "tide 1.0", "Signal": "11",
 		"ExecutablePath": filepath.Join(dir, "original", name), "Stacktrace": stack}
 	if name == "isobar" || name == "keel" || name == "asserted" {

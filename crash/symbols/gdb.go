@@ -71,11 +71,11 @@ type gdbThread struct {
 }
 
 type gdbFrame struct {
-	Address  uint64
-	Function string   // "??" if unknown
-	Args     []string // names of the arguments
-	File     string   // source file
-	Line     int
+	Address  uint64   `json:"-"`
+	Function string   `json:"f,omitempty"` // "??" if unknown
+	Args     []string `json:"-"`           // names of the arguments
+	File     string   `json:"s,omitempty"` // source file
+	Line     int      `json:"l,omitempty"`
 }
 
 type gdbRegister struct {
@@ -637,16 +637,18 @@ type gdbNamer struct {
 type gdbPlace struct {
 	File    string // its name in the folder
 	Address uint64
+	Callee  uint64 // the place before, if it is in the same file
+	Called  bool   // it is
 }
 
 // gdbNamed is what gdb knows about a place. The lists of frames begin with the innermost inlined function.
 // A frame without a function is unknown.
 type gdbNamed struct {
-	At      []gdbFrame // the functions at the address
-	Before  []gdbFrame // those of the code before it, which are those of a call with this return address
-	Tail    []gdbFrame // functions between this call and the place before, which were left by a jump
-	Code    []byte     // the bytes before the address; nil: unknown
-	Problem string     // why gdb could not read the debug information; empty: none
+	At      []gdbFrame `json:"at"`               // the functions at the address
+	Before  []gdbFrame `json:"before,omitempty"` // of the code before it: of a call with this return address
+	Tail    []gdbFrame `json:"tail,omitempty"`   // between this call and the place before, left by a jump
+	Code    []byte     `json:"code,omitempty"`   // the bytes before the address; nil: unknown
+	Problem string     `json:"-"`                // why gdb could not read the debug information; empty: none
 }
 
 // codeBefore is the length of gdbNamed.Code, the longest call.
@@ -688,6 +690,9 @@ func (n *gdbNamer) Name(ctx context.Context, places []gdbPlace) (named []gdbName
 	var list strings.Builder
 	for _, p := range places {
 		_, _ = fmt.Fprintf(&list, " %s:%x", p.File, p.Address)
+		if p.Called {
+			_, _ = fmt.Fprintf(&list, ":%x", p.Callee)
+		}
 	}
 	var answer value
 	err = n.within(ctx, func() error {

@@ -1,4 +1,5 @@
-# Run by gdb. Adds the command -names FILE:ADDRESS…, which names addresses of code in programs and libraries.
+# Run by gdb. Adds the command -names FILE:ADDRESS[:CALLEE]…, which names addresses of code in programs and libraries.
+# CALLEE is the address of the place before in the same file, which the code at the address has called.
 import re
 
 import gdb
@@ -117,12 +118,10 @@ def name(file, pc, inner):
 
 class Names(gdb.MICommand):
     def invoke(self, args):
-        answers, inner = [], ("", 0)
+        answers = []
         for place in args:
-            file, address = place.split(":")
-            pc = int(address, 16)
-            answers.append(name(file, pc, inner[1] if inner[0] == file else None))
-            inner = file, pc
+            file, address, *inner = place.split(":")
+            answers.append(name(file, int(address, 16), int(inner[0], 16) if inner else None))
         return {"names": answers}
 
 

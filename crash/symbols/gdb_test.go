@@ -158,7 +158,7 @@ func randomPlaces(t *testing.T, original, name string, n int) []gdbPlace {
 	text, random := f.Section(".text"), rand.New(rand.NewPCG(1, uint64(n)))
 	places := make([]gdbPlace, n)
 	for i := range places {
-		places[i] = gdbPlace{name, text.Addr + random.Uint64N(text.Size)}
+		places[i] = gdbPlace{File: name, Address: text.Addr + random.Uint64N(text.Size)}
 	}
 	return places
 }

@@ -34,6 +34,7 @@ import (
 type Config struct {
 	Finder  *debuginfo.Finder
 	Builds  Builds        // of modules whose build-id is in no core; nil: unknown
+	Names   Names         // of places in builds; nil: none are stored
 	WorkDir string        // folder for the files of jobs
 	Core    int64         // the largest size of a core, in bytes, without empty pages
 	Memory  int64         // of gdb, in bytes
@@ -114,6 +115,7 @@ type Result struct {
 	Modules  []Module       // in the order of their addresses
 	Threads  int            // in the core
 
+	ByBuildIDs  bool   // there was no core, and the sender knew the builds
 	Truncated   bool   // the end of the core is missing
 	Incomplete  string // why a part of the stacks or of the names is missing; empty: unknown, or nothing is
 	NoFileHelps bool   // no file could name the functions that have no name

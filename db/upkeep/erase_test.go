@@ -422,7 +422,7 @@ var classes = map[string]string{
 	// data of machines; the cursors in regroup_runs, privacy_runs and decisions are ids of reports, and lead nowhere.
 	"none": `account_grants api_tokens applied_migrations archive_changes archive_facts archive_moves
 		assignments bucket_bugs bug_comments bug_sections
-		bug_places bug_routes bug_states bug_templates bug_watch bugs builds changes counting delivery_attempts
+		bug_places bug_routes bug_states bug_templates bug_watch bugs build_names builds changes counting delivery_attempts
 		dropped_months endpoints erased_reports erasure_key filing_attempts filing_queues filing_writer filings
 		follow_visits followed group_grants identities
 		lost_bugs mail_key mail_settings mails notes notices old_addresses backups privacy_runs

@@ -261,12 +261,12 @@ func InstalledOf(f crash.Fields) Installed {
 	return installed
 }
 
-// ArchitectureOf returns the architecture of the program that crashed.
+// ArchitectureOf returns the architecture of the program that crashed, as Debian names it.
 func ArchitectureOf(f crash.Fields) string {
-	if a := f["PackageArchitecture"]; a != "" && a != "all" {
+	if a := crash.DebianArchitecture(f["PackageArchitecture"]); a != "" && a != "all" {
 		return a
 	}
-	return f["Architecture"]
+	return crash.DebianArchitecture(f["Architecture"])
 }
 
 // Loaded is a program or library of a process.

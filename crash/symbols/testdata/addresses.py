@@ -1,4 +1,5 @@
-# Run by gdb: prints the stack of a core as a gdb without debug files shows it, and the mappings.
+# Run by gdb: prints the stack of a core as a gdb without debug files shows it, and the mappings; last, the addresses of
+# all frames, as systemd-coredump and ABRT have them.
 import gdb
 
 print("STACK")
@@ -13,3 +14,10 @@ while frame is not None and number < 40:
     frame = frame.older()
 print("MAPPINGS")
 gdb.execute("info proc mappings")
+print("ADDRESSES")
+frame, number = gdb.newest_frame(), 0
+while frame is not None and number < 40:
+    if frame.type() in (gdb.SIGTRAMP_FRAME, gdb.NORMAL_FRAME):
+        print("0x%x" % frame.pc())
+        number += 1
+    frame = frame.older()

@@ -376,6 +376,7 @@ type CleanerStore interface {
 	DoneCores(ctx context.Context, cores []crash.OopsID) ([]crash.OopsID, error)
 	HeldReports(ctx context.Context, reports []crash.OopsID) ([]crash.OopsID, error)
 	CoresRemoved(ctx context.Context, cores []crash.OopsID) error
+	ForgetNames(ctx context.Context) error
 }
 
 // unrecordedAge is the age at which a core whose arrival was not recorded belongs to a request that
@@ -386,10 +387,10 @@ const unrecordedAge = 5 * time.Minute
 // those that are no longer needed because their instance died just before it removed them, or because
 // a hold of their problem has ended. Cores of held problems stay. It records the arrival of cores for
 // which that failed, because their machines do not send them again. First, it ships the cores that wait
-// on this machine.
+// on this machine, and removes stored names that reports no longer have.
 func Clean(ctx context.Context, s CleanerStore, from *cores.Store, before time.Time, most int64,
 	log *slog.Logger) error {
-	if err := from.Ship(ctx); err != nil {
+	if err := errors.Join(from.Ship(ctx), s.ForgetNames(ctx)); err != nil {
 		return err
 	}
 	removed, err := from.RemoveOld(ctx, before, most, s.HeldReports)
@@ -480,7 +481,13 @@ func outcome(c crash.SymbolClaim, r symbols.Result, version string) crash.Symbol
 		}
 	}
 	by := r.Engine
-	if c.Addresses {
+	switch {
+	case r.ByBuildIDs:
+		by = "from build-ids"
+		if r.State == symbols.Done {
+			o.Reason = "Named from build-ids, without a core dump."
+		}
+	case c.Addresses:
 		by = "from addresses"
 	}
 	o.Fields[crash.SymbolisedBy] = strings.TrimSpace("mishap " + version + ", " + by)

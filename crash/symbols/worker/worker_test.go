@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"mishap/crash/blobs/blobstest"
 	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
+	"mishap/crash/grouping"
 	"mishap/crash/intake"
 	"mishap/crash/symbols"
 	"mishap/crash/symbols/cores"
@@ -65,7 +67,7 @@ func startWith(t *testing.T, stored *cores.Store) fixture {
 		WorkDir: filepath.Join(dir, "jobs"), Core: 1 << 30, Memory: 4 << 30, Time: 5 * time.Minute})
 	checktest.NoError(t, err)
 	f.builds = dbsymbols.NewBuilds(f.store.Store)
-	s.Builds = f.builds
+	s.Builds, s.Names = f.builds, f.store
 	t.Cleanup(func() { _ = s.Close() })
 	f.Worker, err = worker.New(worker.Deps{Store: f.store, Builds: f.builds,
 		Cores: f.cores, Symboliser: s, Version: "1",
@@ -482,4 +484,95 @@ func TestSentence(t *testing.T) {
 	} {
 		checktest.Equal(t, remark, worker.Sentence(remark), want)
 	}
+}
+
+// TestNameBuilds checks that reports of two senders that know builds and offsets are one problem, wait for the files
+// of the build, get names by them without a core, and that what the debugger said is stored until nobody needs it.
+func TestNameBuilds(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	id, offsets := symboltest.BuildID(t, "tiny"), tinyOffsets(t)
+	send := func(machine, module, architecture string) crash.CoreRequest {
+		fields := crash.Fields{"ProblemType": "Crash", "ExecutablePath": "/usr/bin/tiny", "Signal": "11",
+			"Package": "tide 1.0", "Architecture": architecture, "DistroRelease": "Fedora 43"}
+		var frames []grouping.ModuleFrame
+		for _, offset := range offsets {
+			frames = append(frames, grouping.ModuleFrame{Address: 0x400000 + offset, Module: module, BuildID: id,
+				Offset: offset})
+		}
+		grouping.SetStack(fields, frames)
+		rec, err := intake.New(intake.Config{MaxAgeDays: 10000}, nil).Examine(crash.Report{
+			System: crash.SystemID(machine), Fields: fields})
+		if err == nil {
+			_, _, err = f.store.SaveReport(t.Context(), rec)
+		}
+		checktest.NoError(t, err)
+		return crash.CoreRequest{Report: rec.ID, Problem: crash.BucketIDOf(rec.Grouping.Signature)}
+	}
+	journal, micro := send("m1", "tiny", "amd64"), send("m2", "/usr/bin/tiny", "x86_64")
+	if journal.Problem != micro.Problem {
+		t.Error("got two problems before symbolising, want one")
+	}
+	dbtest.Counted(t, f.store.Store)
+	f.nameAddresses()
+	// Of one problem and version, the newest report is symbolised.
+	f.wantJob(micro, crash.SymbolsWaiting, "Files with function names are missing: /usr/bin/tiny.")
+	missing, total, err := f.store.MissingSymbols(t.Context(), 10, 0)
+	if err != nil || total == 0 || missing[0].BuildID != id || missing[0].Path != "/usr/bin/tiny" {
+		t.Errorf("got %v, %+v; want the files of the build", err, missing)
+	}
+	f.add("root/usr/bin/tiny", "symbols/tiny.debug")
+	f.SearchNow()
+	f.round()
+	f.nameAddresses()
+	f.wantJob(micro, crash.SymbolsDone, "Named from build-ids, without a core dump.")
+	dbtest.Counted(t, f.store.Store)
+	b, err := f.store.Bucket(t.Context(), journal.Problem)
+	if err != nil || b.Signature != "/usr/bin/tiny:11:parse:row:load:_start" || b.Reports != 2 || b.Provisional {
+		t.Errorf("got %q with %d reports, %v; want both in the problem with names", b.Signature, b.Reports, err)
+	}
+	report, err := f.store.Report(t.Context(), micro.Report)
+	if err != nil || report.Fields[crash.SymbolisedBy] != "mishap 1, from build-ids" ||
+		!strings.HasPrefix(report.Fields["Stacktrace"], "#0  parse () at tiny.c:") {
+		t.Errorf("got by %q, %v and\n%s", report.Fields[crash.SymbolisedBy], err, report.Fields["Stacktrace"])
+	}
+
+	count := func(want int) {
+		t.Helper()
+		var n int
+		err := f.store.Pool.QueryRow(t.Context(), "select count(*) from build_names").Scan(&n)
+		if err != nil || n != want {
+			t.Errorf("got %d stored places, %v; want %d", n, err, want)
+		}
+	}
+	count(len(offsets))
+	dbtest.Exec(t, f.url, "update build_names set used = now() - interval '2 days'")
+	place := crash.BuildPlace{Build: id, Offset: int64(offsets[0]), Callee: -1}
+	if known, err := f.store.KnownNames(t.Context(), []crash.BuildPlace{place}); err != nil || len(known[place]) == 0 {
+		t.Errorf("got %q, %v; want what is known of the first place", known[place], err)
+	}
+	dbtest.Exec(t, f.url, "update build_names set used = now() - interval '91 days' where used < now() - interval '1 day'")
+	checktest.NoError(t, worker.Clean(t.Context(), f.store, f.cores, time.Time{}, 1<<30, dbtest.Log(t)))
+	count(1) // the one that was used
+}
+
+// tinyOffsets returns the offsets of the stack of tiny in its file, by a core.
+func tinyOffsets(t *testing.T) []uint64 {
+	t.Helper()
+	f := start(t)
+	f.add("root/usr/bin/tiny", "symbols/tiny.debug")
+	r := f.crashed("m0")
+	f.sends(r, asSent(symboltest.Core(t, "tiny")))
+	f.round()
+	report, err := f.store.Report(t.Context(), r.Report)
+	checktest.NoError(t, err)
+	var offsets []uint64
+	const code = 0x1000 // in the file
+	for _, place := range strings.Split(symboltest.TinyAddresses(t, report.Fields["Stacktrace"]), "+")[1:] {
+		hex, _, _ := strings.Cut(place, ":")
+		offset, err := strconv.ParseUint(hex, 16, 64)
+		checktest.NoError(t, err)
+		offsets = append(offsets, code+offset)
+	}
+	return offsets
 }
