@@ -27,8 +27,8 @@ import (
 
 const asked = "11111111-2222-3333-4444-555555555555"
 
-// elf returns a core dump of a real program.
-func elf(t *testing.T) []byte {
+// elfCore returns a core dump of a real program.
+func elfCore(t *testing.T) []byte {
 	t.Helper()
 	f := dbtest.Must(os.Open("../symbols/testdata/tiny.core.gz"))(t)
 	defer f.Close() //nolint:errcheck // only read
@@ -51,7 +51,7 @@ func nameless(program string) crash.Fields {
 // TestCores sends core dumps to mishap's own listener, which asks for them.
 func TestCores(t *testing.T) {
 	t.Parallel()
-	core := elf(t)
+	core := elfCore(t)
 	file := append(crashtest.Native().Crash(), "CoreDump.zst: base64\n "+
 		base64.StdEncoding.EncodeToString(zstdOf(t, core))+"\n"...)
 	files := map[string][]byte{"core.x.zst": zstdOf(t, core), "core.y": core, "z.crash": file}
@@ -154,7 +154,7 @@ func TestCoreRounds(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := os.WriteFile(core, zstdOf(t, elf(t)), 0o600); err != nil {
+			if err := os.WriteFile(core, zstdOf(t, elfCore(t)), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			first := dbtest.Must(New(x.Config))(t)

@@ -43,13 +43,14 @@ func (j journal) read(ctx context.Context, follow bool, each func(coredump.Entry
 	if follow {
 		args = append(args, "--follow", "--no-tail")
 	}
-	from := firstDay
+	from, last := firstDay, ""
 	stored, err := os.ReadFile(filepath.Join(j.state, cursorFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if place := strings.TrimSpace(string(stored)); cursor.MatchString(place) {
-		from = "--after-cursor=" + place
+		// Not --after-cursor: version 252 then leaves out an entry too many if the journal has lost the last one.
+		from, last = "--cursor="+place, place
 	}
 	args = append(args, from, "MESSAGE_ID="+coredump.MessageID, "+", "_TRANSPORT=kernel", "SYSLOG_IDENTIFIER=kernel")
 
@@ -68,7 +69,7 @@ func (j journal) read(ctx context.Context, follow bool, each func(coredump.Entry
 	}
 	err = readLines(out, func(line []byte) error {
 		e, err := coredump.Parse(line)
-		if err != nil {
+		if err != nil || e.Cursor() == last && last != "" {
 			return err
 		}
 		return each(e)
@@ -182,7 +183,12 @@ func (m Machine) report(ctx context.Context, e coredump.Entry) (report, error) {
 	if !e.Genuine() {
 		return report{}, errors.New("systemd-coredump did not write the entry")
 	}
-	f, err := e.Fields()
+	f, err := e.Fields(func(file string) string {
+		if e.Elsewhere() {
+			return ""
+		}
+		return buildID(file, e.Crashed())
+	})
 	if err != nil {
 		return report{}, err
 	}

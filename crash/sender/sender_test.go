@@ -464,7 +464,7 @@ func TestCursor(t *testing.T) {
 		return all[len(all)-2]
 	}
 	for _, c := range []struct{ stored, want string }{
-		{"", firstDay}, {"s=a4;i=1;b=01\n", "--after-cursor=s=a4;i=1;b=01"}, {"s=a4 --file=x\n", firstDay},
+		{"", firstDay}, {"s=a4;i=1;b=01\n", "--cursor=s=a4;i=1;b=01"}, {"s=a4 --file=x\n", firstDay},
 	} {
 		if c.stored != "" {
 			if err := os.WriteFile(filepath.Join(x.State, cursorFile), []byte(c.stored), 0o600); err != nil {

@@ -20,12 +20,13 @@ import (
 // MessageID is the MESSAGE_ID of the entries about crashes.
 const MessageID = "fc2e22bc6ee647b6b90729ab34a250b1"
 
-// Wanted lists the fields of entries that this package reads; it ignores all others.
+// Wanted lists the fields of entries that this package reads; it ignores all others. Of the memory map, only paths of
+// modules are used, to find their builds on the machine itself.
 var Wanted = [...]string{
 	"MESSAGE", "MESSAGE_ID", "_SYSTEMD_UNIT", "_TRANSPORT", "SYSLOG_IDENTIFIER", "_BOOT_ID",
 	"_SOURCE_MONOTONIC_TIMESTAMP", "COREDUMP_UID", "COREDUMP_FILENAME",
 	"COREDUMP_EXE", "COREDUMP_SIGNAL", "COREDUMP_SIGNAL_NAME", "COREDUMP_TIMESTAMP", "COREDUMP_ROOT",
-	"COREDUMP_PACKAGE_JSON", "COREDUMP_PACKAGE_NAME", "COREDUMP_PACKAGE_VERSION",
+	"COREDUMP_PACKAGE_JSON", "COREDUMP_PACKAGE_NAME", "COREDUMP_PACKAGE_VERSION", "COREDUMP_PROC_MAPS",
 }
 
 const (
@@ -131,10 +132,21 @@ const deleted = " (deleted)"
 // Replaced reports whether the file of the program was deleted or replaced while it ran, as by upgrades.
 func (e Entry) Replaced() bool { return strings.HasSuffix(e["COREDUMP_EXE"], deleted) }
 
+// Crashed returns when the program crashed, or zero if the entry does not say so.
+func (e Entry) Crashed() time.Time {
+	for _, name := range [...]string{"COREDUMP_TIMESTAMP", writtenField} {
+		if µs, err := strconv.ParseInt(e[name], 10, 64); err == nil && µs > 0 {
+			return time.UnixMicro(µs)
+		}
+	}
+	return time.Time{}
+}
+
 // Fields returns the report, as far as the entry describes it. Release and architecture of the machine are
 // missing. The package is that of the program's package note, if it has one: Package then names the
-// program's source package.
-func (e Entry) Fields() (crash.Fields, error) {
+// program's source package. buildID returns the build-id of a file of the machine, or ""; Fields asks it for modules of
+// the stack whose builds the entry does not name.
+func (e Entry) Fields(buildID func(file string) string) (crash.Fields, error) {
 	program := strings.TrimSuffix(e["COREDUMP_EXE"], deleted)
 	signal, err := strconv.Atoi(e["COREDUMP_SIGNAL"])
 	switch {
@@ -147,11 +159,8 @@ func (e Entry) Fields() (crash.Fields, error) {
 	if name := e["COREDUMP_SIGNAL_NAME"]; signalName.MatchString(name) {
 		f["SignalName"] = name
 	}
-	for _, name := range [...]string{"COREDUMP_TIMESTAMP", writtenField} {
-		if µs, err := strconv.ParseInt(e[name], 10, 64); err == nil && µs > 0 {
-			f["Date"] = time.UnixMicro(µs).UTC().Format(time.ANSIC)
-			break
-		}
+	if at := e.Crashed(); !at.IsZero() {
+		f["Date"] = at.UTC().Format(time.ANSIC)
 	}
 	notes := e.notes()
 	if note, ok := notes[path.Base(program)]; ok && note.Name != "" && note.Version != "" {
@@ -165,8 +174,18 @@ func (e Entry) Fields() (crash.Fields, error) {
 	}
 	frames := stack(e["MESSAGE"])
 	ids := e.buildIDs(notes)
+	var files map[string]string
 	for i := range frames {
-		frames[i].BuildID = ids[path.Base(frames[i].Module)]
+		module := path.Base(frames[i].Module)
+		if _, known := ids[module]; !known {
+			if files == nil {
+				files = e.files()
+			}
+			if ids[module] = ""; files[module] != "" {
+				ids[module] = buildID(files[module])
+			}
+		}
+		frames[i].BuildID = ids[module]
 	}
 	grouping.SetStack(f, frames)
 	return f, nil
@@ -216,6 +235,26 @@ func (e Entry) buildIDs(notes map[string]note) map[string]string {
 		}
 	}
 	return ids
+}
+
+// files returns the paths of the modules that the program had loaded, by file name. Names of several files are left
+// out.
+func (e Entry) files() map[string]string {
+	files := map[string]string{}
+	for line := range strings.Lines(e["COREDUMP_PROC_MAPS"]) {
+		const columns = 6 // address, access, offset, device, inode, path
+		words := strings.Fields(line)
+		if len(words) != columns || !strings.Contains(words[1], "x") || !path.IsAbs(words[5]) {
+			continue // data, no file, or deleted since: "… (deleted)"
+		}
+		name := path.Base(words[5])
+		if other, ok := files[name]; ok && other != words[5] {
+			files[name] = ""
+			continue
+		}
+		files[name] = words[5]
+	}
+	return files
 }
 
 // frameLine matches "#0  0x000055d000009234 tide_parse_row (tidewatch + 0x9234)".

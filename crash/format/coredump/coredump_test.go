@@ -3,12 +3,14 @@ package coredump_test
 import (
 	"encoding/json"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"mishap/crash"
+	"mishap/crash/checktest"
 	"mishap/crash/format/coredump"
 	"mishap/crash/grouping"
 )
@@ -42,11 +44,52 @@ func fieldsOf(t *testing.T, line []byte) crash.Fields {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := e.Fields()
+	f, err := e.Fields(noBuilds)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return f
+}
+
+func noBuilds(string) string { return "" }
+
+// TestBuilds checks of which files the builds are asked for.
+func TestBuilds(t *testing.T) {
+	t.Parallel()
+	const maps = "55d000000000-55d000009000 r--p 00000000 fd:01 1 /usr/bin/tidewatch\n" +
+		"55d000009000-55d00000a000 r-xp 00009000 fd:01 1 /usr/bin/tidewatch\n" +
+		"7f2210000000-7f2210002000 r-xp 00001000 fd:01 2 /usr/lib/libreef.so.1\n" +
+		"7f2210100000-7f2210102000 r-xp 00001000 fd:01 3 /usr/lib/libother.so.1\n" +
+		"7f2210200000-7f2210202000 r-xp 00001000 fd:01 4 /usr/lib/libc.so.6 (deleted)\n" +
+		"7f2210300000-7f2210302000 r-xp 00001000 00:00 0\n7fff0000-7fff1000 r-xp 00000000 00:00 0 [vdso]\n"
+	for name, c := range map[string]struct{ maps, builds string }{
+		"usual": {maps, "#0 aa11bb22cc33dd44+0x9234 tidewatch\n#1 ee55ff66aa77bb88+0x1a10 libreef.so.1"},
+		"two files": {maps + "7f2210400000-7f2210402000 r-xp 00001000 fd:01 5 /opt/libreef.so.1\n",
+			"#0 aa11bb22cc33dd44+0x9234 tidewatch"},
+		"nothing": {"\x00", ""},
+	} {
+		var asked []string
+		e, err := coredump.Parse(record(t, map[string]any{"COREDUMP_PROC_MAPS": c.maps,
+			"MESSAGE":               strings.Replace(nameless, "Module libreef.so.1 with", "", 1),
+			"COREDUMP_PACKAGE_JSON": nil}))
+		checktest.NoError(t, err)
+		f, err := e.Fields(func(file string) string {
+			asked = append(asked, file)
+			return map[string]string{"/usr/bin/tidewatch": "aa11bb22cc33dd44",
+				"/usr/lib/libreef.so.1": "ee55ff66aa77bb88", "/usr/lib/libc.so.6": "0011223344556677"}[file]
+		})
+		checktest.NoError(t, err)
+		checktest.Equal(t, name, f["StacktraceBuildIDs"], c.builds)
+		slices.Sort(asked)
+		if len(slices.Compact(asked)) != len(asked) || slices.Contains(asked, "/usr/lib/libother.so.1") {
+			t.Errorf("%s: asked for %q", name, asked)
+		}
+		for field, text := range f {
+			if strings.Contains(text, "/usr/lib/") {
+				t.Errorf("%s: %s has a path of the memory map: %q", name, field, text)
+			}
+		}
+	}
 }
 
 // TestFields checks that nothing but these fields is taken from an entry full of private ones.
@@ -137,7 +180,7 @@ func TestValues(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		f, err := e.Fields()
+		f, err := e.Fields(noBuilds)
 		if f["ExecutablePath"] != c.want || (err == nil) != (c.want != "") {
 			t.Errorf("%s: got %q, %v; want %q", name, f["ExecutablePath"], err, c.want)
 		}
@@ -176,7 +219,7 @@ func TestInvalid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f, err := e.Fields(); err == nil {
+		if f, err := e.Fields(noBuilds); err == nil {
 			t.Errorf("%v: got %v, want an error", changes, f)
 		}
 	}
@@ -198,7 +241,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"MESSAGE":[[[1]]],"COREDUMP_EXE":[[1]]}`))
 	f.Fuzz(func(_ *testing.T, line []byte) {
 		if e, err := coredump.Parse(line); err == nil {
-			_, _ = e.Fields()
+			_, _ = e.Fields(noBuilds)
 		}
 	})
 }
