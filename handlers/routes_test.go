@@ -958,6 +958,7 @@ var rightsCases = slices.Concat(
 		"GET /admin/people", "POST /admin/access",
 		"POST /admin/access/revoke", "GET /admin/templates", "POST /admin/templates", "GET /admin/privacy",
 		"GET /admin/routes", "GET /admin/routes.csv", "POST /admin/routes",
+		"GET /admin/doors", "POST /admin/doors", "POST /admin/doors/switch", "POST /admin/doors/{id}",
 		"POST /admin/privacy/check", "POST /admin/privacy/apply", "GET /admin/erasures", "GET /admin/regroup",
 		"POST /admin/regroup", "POST /admin/regroup/apply", "POST /admin/regroup/stop", "GET /admin/symbols",
 		"GET /admin/symbols.{format}", "GET /admin/filings", "GET /admin/filings.{format}", "GET /admin/filings/{id}",

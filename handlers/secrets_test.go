@@ -191,6 +191,7 @@ var (
 		"/login", "/account", "/account/tokens", "/my/follow", "/my/unfollow", "/my/seen", "/problems/chosen",
 		"/problems/merge", "/problems/link", "/admin/templates", "/admin/routes", "{id}/notes", "{id}/rename", "{id}/link",
 		"{id}/split", "{id}/undo", "{id}/review", "/admin/regroup",
+		"/admin/doors", "/admin/doors/switch", "/admin/doors/1",
 	}
 )
 

@@ -98,8 +98,9 @@ func New(d Deps) (*Server, error) {
 		}),
 		bugs: bugs.New(kit, panel, exporter, bugs.Deps{Store: d.Store, Bugs: d.Bugs, Filer: d.Filer, Tracker: d.Tracker}),
 		admin: admin.New(kit, exporter, admin.Deps{
-			Store: d.Store, Bugs: d.Bugs, People: d.People, Problems: d.Problems, Decisions: d.Decisions, Symbols: d.Symbols,
-			Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials, Health: d.Health, Checks: checks, Write: d.WriteTokens,
+			Store: d.Store, Bugs: d.Bugs, Doors: d.Doors, People: d.People, Problems: d.Problems,
+			Decisions: d.Decisions, Symbols: d.Symbols, Filer: d.Filer, Tracker: d.Tracker, Creds: d.Credentials,
+			Health: d.Health, Checks: checks, Write: d.WriteTokens,
 		}),
 		people: people.New(kit, people.Deps{Store: d.Store, People: d.People, Filer: d.Filer, Tracker: d.Tracker}),
 		events: events.New(kit, panel, exporter, events.Deps{

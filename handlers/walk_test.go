@@ -224,6 +224,12 @@ var changeSteps = []changeStep{
 	{"rule.delete", "/admin/rules/1/delete", "", `"name": `},
 	{"rule.restore", "/admin/rules/1/restore", "", `"name": `},
 	{"routes.save", layout.PathRoutes, "routes=package,tracker%0Alinux,launchpad%0A", `{"routes": 0} {"routes": 1}`},
+	{"project.create", layout.PathDoors, "name=harbor&source=harbor-sync",
+		` {"listed": false, "number": 1, "source": `},
+	{"project.key", layout.PathDoors + "/1", "do=add", ` {"key": `},
+	{"project.list", layout.PathDoors + "/1", "do=list", `{"listed": false} {"listed": true}`},
+	{"door.close", layout.PathDoors + "/switch", "door=abrt&do=close", `{"closed": false} {"closed": true}`},
+	{"door.open", layout.PathDoors + "/switch", "door=abrt&do=open", `{"closed": true} {"closed": false}`},
 	{"template.save", handlertest.TemplatesPath, "package=alpha&type=Crash&body={problem_url}&do=save", `{"body": `},
 	{"template.drop", handlertest.TemplatesPath, "package=alpha&type=Crash&do=default", `{"body": `},
 	{"tracker.updates", bugsview.PathUpdates, "do=add&pattern=a&quiet=on&weeks=6", `"weeks": 6`},
@@ -281,7 +287,8 @@ func (s stepSite) values(t *testing.T, a *handlertest.Answer, action string) str
 // recordedElsewhere are actions that change something, with the tests that cause them. A record without
 // values before and after is an error, so those tests fail if it has none.
 var recordedElsewhere = map[string]string{
-	"archive.add": "TestMove", "archive.move": "TestMove", "archive.remove": "TestMoveRefused",
+	"project.revoke": "TestDoors",
+	"archive.add":    "TestMove", "archive.move": "TestMove", "archive.remove": "TestMoveRefused",
 	"bug.fall-back": "TestFallBack", "bug.give-up": "TestManageFilings", "bug.retry": "TestManageFilings",
 	"bug.reconciled": "TestReconcile", "core.ask": "TestAskForCore",
 	"core.withdraw": "TestAskForCore", "delivery.again": "TestWebhookPages", "endpoint.add": "TestWebhookPages",

@@ -242,6 +242,7 @@ func (i *instance) buildWeb() error {
 		Store:       i.store,
 		People:      people.New(i.store),
 		Bugs:        bugs,
+		Doors:       i.doors,
 		Problems:    i.problems,
 		Events:      stored,
 		Symbols:     dbsymbols.New(i.store),

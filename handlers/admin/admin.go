@@ -18,6 +18,7 @@ import (
 	"mishap/crash/audit"
 	"mishap/db"
 	"mishap/db/bugs"
+	"mishap/db/doors"
 	"mishap/db/people"
 	"mishap/db/problems"
 	"mishap/db/symbols"
@@ -35,6 +36,7 @@ import (
 type Deps struct {
 	Store     *db.Store
 	Bugs      *bugs.Store
+	Doors     *doors.Store
 	People    *people.Store
 	Problems  *problems.Store
 	Decisions *db.Decisions

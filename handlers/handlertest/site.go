@@ -26,6 +26,7 @@ import (
 	"mishap/db"
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
+	"mishap/db/doors"
 	"mishap/db/events"
 	"mishap/db/people"
 	"mishap/db/problems"
@@ -168,9 +169,9 @@ func New(t testing.TB, o Options) *Site {
 	h, err := handlers.New(handlers.Deps{
 		Decisions: site.Decisions, Mailer: site.Mailer, Sender: site.Sender, Health: o.Health, WriteTokens: o.WriteTokens,
 		Deps: web.Deps{
-			Store: o.Store, People: site.People, Bugs: site.Bugs, Problems: site.Problems, Events: site.Events,
-			Symbols: symbols.New(o.Store),
-			Filer:   site.Filer, Tracker: client,
+			Store: o.Store, People: site.People, Bugs: site.Bugs, Doors: doors.New(o.Store), Problems: site.Problems,
+			Events: site.Events, Symbols: symbols.New(o.Store),
+			Filer: site.Filer, Tracker: client,
 			Credentials: creds, Log: o.Log, Now: o.Now, Registerer: site.Metrics,
 			Config: web.Config{
 				BaseURL: base, AllowBugFiling: !o.NoFiling, CreateWait: o.CreateWait, SearchTime: o.SearchTime,

@@ -33,6 +33,7 @@ import (
 	"mishap/crash/symbols/debuginfo"
 	"mishap/db"
 	"mishap/db/bugs"
+	"mishap/db/doors"
 	"mishap/db/events"
 	"mishap/db/people"
 	"mishap/db/problems"
@@ -93,6 +94,7 @@ type Deps struct {
 	Store       *db.Store
 	People      *people.Store
 	Bugs        *bugs.Store
+	Doors       *doors.Store
 	Problems    *problems.Store
 	Events      *events.Store
 	Symbols     *symbols.Store
@@ -156,6 +158,7 @@ func Missing(required ...Required) error {
 func (d Deps) missing() error {
 	return Missing([]Required{
 		{"Store", d.Store == nil}, {"People", d.People == nil}, {"Bugs", d.Bugs == nil},
+		{"Doors", d.Doors == nil},
 		{"Problems", d.Problems == nil}, {"Events", d.Events == nil}, {"Symbols", d.Symbols == nil},
 		{"Filer", d.Filer == nil}, {"Credentials", d.Credentials == nil},
 		{"Log", d.Log == nil}, {"Now", d.Now == nil}, {"Registerer", d.Registerer == nil},

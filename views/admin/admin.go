@@ -133,6 +133,8 @@ func auditLink(r audit.Record) string {
 		return layout.PathEndpoints
 	case r.Action == "routes.save":
 		return layout.PathRoutes
+	case strings.HasPrefix(r.Action, "door."), strings.HasPrefix(r.Action, "project."):
+		return layout.PathDoors
 	case strings.HasPrefix(r.Action, "template."):
 		return layout.PathTemplates
 	}

@@ -80,3 +80,27 @@ func manyRoutes() adminview.RoutesPage {
 	p.Try.Upstream = adminview.RouteAnswer{None: true, Problem: "No route."}
 	return p
 }
+
+// doorsPage returns doors and projects in several states.
+func doorsPage() adminview.DoorsPage {
+	const key = "0123456789abcdef0123456789abcdef"
+	p := adminview.DoorsPage{Shell: shell("Doors", admin), Days: 7, Address: "https://crashes.example.org"}
+	for _, door := range crash.Doors {
+		p.Doors = append(p.Doors, adminview.DoorRow{Door: door})
+	}
+	p.Doors[1].Closed = crash.ClosedDoor{Door: crash.DoorABRT, Closed: now, By: "ada"}
+	project := adminview.ProjectRow{Project: crash.Project{Number: 7, Name: "harbor", Source: "harbor-sync",
+		Listed: true, Keys: []crash.ProjectKey{{Key: key, Created: now, LastUsed: now.Add(-time.Hour)}, {Key: key, Created: now}}}}
+	for i, outcome := range []string{"stored", "repeated", "dropped", "lost", "refused", "failed"} {
+		c := crash.DoorCount{Outcome: outcome, Requests: int64(41_300 >> i), LastSeen: now.Add(-time.Minute)}
+		if i >= 4 {
+			c.Reason = "rate_per_address"
+		}
+		p.Doors[2].Add(c)
+		project.Add(c)
+	}
+	revoked := crash.Project{Number: 8, Name: "a-program-with-a-rather-long-name", Source: "reef",
+		Keys: []crash.ProjectKey{{Key: key, Created: now, Revoked: now}}}
+	p.Projects = []adminview.ProjectRow{project, {Project: revoked}}
+	return p
+}

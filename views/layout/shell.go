@@ -136,6 +136,7 @@ const (
 	PathSymbols   = "/admin/symbols"
 	PathTemplates = "/admin/templates"
 	PathRoutes    = "/admin/routes"
+	PathDoors     = "/admin/doors"
 )
 
 // Address returns a path with those parts of a query that are not empty.
