@@ -148,7 +148,7 @@ func (m Machine) oops(ctx context.Context, o *oops) (crash.Fields, error) {
 	}
 	for _, file := range [...]string{"/boot/vmlinuz-" + release[1], "/usr/lib/modules/" + release[1] + "/vmlinuz",
 		"/lib/modules/" + release[1] + "/vmlinuz"} {
-		p, found, err := m.packageOf(ctx, file)
+		p, found, err := m.packageAt(ctx, file, o.at)
 		if err != nil {
 			return nil, err
 		}
@@ -156,7 +156,7 @@ func (m Machine) oops(ctx context.Context, o *oops) (crash.Fields, error) {
 			if own := debianKernel.FindStringSubmatch(text); own != nil && filepath.Base(m.Packages) == "dpkg-query" {
 				p.version = own[1] // the one that ran; another one may be installed
 			}
-			f["Package"], f["PackageArchitecture"] = p.name+" "+p.version, p.architecture
+			f["Package"], f["PackageArchitecture"] = p.field(), p.architecture
 			if p.source != "" {
 				f["SourcePackage"] = p.source
 			}

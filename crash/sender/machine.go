@@ -1,6 +1,7 @@
 package sender
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,6 +23,7 @@ import (
 type Machine struct {
 	Release      crash.Release
 	Architecture string // Debian's name
+	Root         string // root folder with the package manager's data, for rpm, pacman and logs; empty: /
 	Packages     string // dpkg-query, rpm or pacman, or a path of it; empty: none of them is installed
 }
 
@@ -33,9 +36,12 @@ func ReadMachine(root string) Machine {
 			break
 		}
 	}
-	for _, program := range [...]string{"dpkg-query", "rpm", "pacman"} {
-		if _, err := exec.LookPath(program); err == nil {
-			m.Packages = program
+	// Machines may have the package manager of another distribution, without packages.
+	for _, p := range [...]struct{ program, data string }{{"dpkg-query", "var/lib/dpkg/status"},
+		{"rpm", "usr/lib/sysimage/rpm"}, {"rpm", "var/lib/rpm"}, {"pacman", "var/lib/pacman/local"}} {
+		_, err := exec.LookPath(p.program)
+		if info, missing := os.Stat(filepath.Join(root, p.data)); err == nil && missing == nil && info.Size() > 0 {
+			m.Packages = p.program
 			break
 		}
 	}
@@ -84,7 +90,14 @@ func releaseOf(osRelease string) crash.Release {
 }
 
 // pack is a package that contains a program.
-type pack struct{ name, version, source, architecture string }
+type pack struct {
+	name, version, source, architecture string
+
+	installed time.Time // zero: unknown
+}
+
+// field returns the field Package.
+func (p pack) field() string { return strings.TrimSpace(p.name + " " + p.version) }
 
 // packageOf asks the package manager for the package of a program. found is false if it is in none.
 func (m Machine) packageOf(ctx context.Context, program string) (p pack, found bool, err error) {
@@ -95,8 +108,8 @@ func (m Machine) packageOf(ctx context.Context, program string) (p pack, found b
 	case "dpkg-query":
 		return m.askDpkg(ctx, program)
 	case "rpm":
-		out, found, err := ask(ctx, m.Packages, "-qf", "--qf",
-			`%{NAME}\t%{EPOCHNUM}:%{VERSION}-%{RELEASE}\t%{SOURCERPM}\t%{ARCH}\n`,
+		out, found, err := ask(ctx, m.Packages, "-qf", "--root="+cmp.Or(m.Root, "/"), "--qf",
+			`%{NAME}\t%{EPOCHNUM}:%{VERSION}-%{RELEASE}\t%{SOURCERPM}\t%{ARCH}\t%{INSTALLTIME}\n`,
 			"--", program)
 		if found {
 			p, found = parsePackage(out)
@@ -105,12 +118,13 @@ func (m Machine) packageOf(ctx context.Context, program string) (p pack, found b
 		}
 		return p, found, err
 	case "pacman":
-		out, found, err := ask(ctx, m.Packages, "-Qqo", "--", program)
+		root := "--root=" + cmp.Or(m.Root, "/")
+		out, found, err := ask(ctx, m.Packages, "-Qqo", root, "--", filepath.Join(m.Root, program))
 		if !found {
 			return p, false, err
 		}
 		name, _, _ := strings.Cut(out, "\n")
-		out, found, err = ask(ctx, m.Packages, "-Q", "--", name)
+		out, found, err = ask(ctx, m.Packages, "-Q", root, "--", name)
 		if words := strings.Fields(out); found && len(words) == 2 {
 			return pack{name: words[0], version: words[1], architecture: m.Architecture}, true, nil
 		}
@@ -153,10 +167,16 @@ func (m Machine) askDpkg(ctx context.Context, program string) (p pack, found boo
 func parsePackage(out string) (pack, bool) {
 	line, _, _ := strings.Cut(out, "\n")
 	words := strings.Split(line, "\t")
-	if len(words) != 4 || words[0] == "" || words[1] == "" {
+	if len(words) < 4 || words[0] == "" || words[1] == "" {
 		return pack{}, false
 	}
-	return pack{words[0], words[1], words[2], crash.DebianArchitecture(words[3])}, true
+	p := pack{name: words[0], version: words[1], source: words[2], architecture: crash.DebianArchitecture(words[3])}
+	if len(words) > 4 {
+		if seconds, err := strconv.ParseInt(words[4], 10, 64); err == nil {
+			p.installed = time.Unix(seconds, 0)
+		}
+	}
+	return p, true
 }
 
 // ask runs a program of the package manager. found is false if it exits with an error, as for unknown files.
@@ -186,18 +206,18 @@ func (m Machine) complete(ctx context.Context, e coredump.Entry, f crash.Fields)
 		if m.Release != "" {
 			f["DistroRelease"] = string(m.Release)
 		}
-		p, found, err := m.packageOf(ctx, f["ExecutablePath"])
+		at, _ := time.Parse(time.ANSIC, f["Date"])
+		p, found, err := m.packageAt(ctx, f["ExecutablePath"], at)
 		if err != nil {
 			return err
 		}
 		if found {
-			_, noted, isNoted := strings.Cut(f["Package"], " ")
-			if e.Replaced() { // the package manager knows the new version
-				if p.version = noted; !isNoted {
-					return errors.New("the program was replaced since it started, so its version is not known")
-				}
+			_, noted, _ := strings.Cut(f["Package"], " ")
+			// The package manager knows only the version that replaced the one that ran.
+			if e.Replaced() || p.version == "" {
+				p.version = noted
 			}
-			f["Package"], f["PackageArchitecture"] = p.name+" "+p.version, p.architecture
+			f["Package"], f["PackageArchitecture"] = p.field(), p.architecture
 			if p.source != "" {
 				f["SourcePackage"] = p.source
 			}

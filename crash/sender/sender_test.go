@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -612,6 +613,159 @@ func TestDpkg(t *testing.T) {
 		complete := p.version != "" && p.source != "" && p.architecture != ""
 		if err != nil || p.name != want || found != (want != "") || found != complete {
 			t.Errorf("%q: got %v, %v, %v; want %q", program, p, found, err, want)
+		}
+	}
+}
+
+// TestPackageThen checks the version of a package that was upgraded after the crash. It asks the real dpkg-query; the
+// logs are others.
+func TestPackageThen(t *testing.T) {
+	t.Parallel()
+	m := ReadMachine("/")
+	if m.Packages != "dpkg-query" {
+		t.Skipf("this machine has %q, not dpkg-query", m.Packages)
+	}
+	now, _, err := m.packageOf(t.Context(), "/usr/bin/cat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	noon := time.Date(2026, 11, 3, 12, 0, 0, 0, time.Local)
+	log := "2026-11-02 08:00:00 upgrade coreutils:amd64 9.0-1 9.0-2\n" +
+		"2026-11-03 13:00:00 upgrade coreutils-x:amd64 7 8\n" +
+		"2026-11-03 13:00:01 status installed coreutils:amd64 9.0-2\n" +
+		"2026-11-03 13:00:02 upgrade coreutils:amd64 9.0-2 9.1-1\n" +
+		"2026-11-03 14:00:00 upgrade coreutils:amd64 9.1-1 " + now.version + "\n"
+	for name, c := range map[string]struct {
+		crash, installed time.Time
+		log, want        string
+	}{
+		"installed before":  {noon, noon.Add(-time.Hour), log, now.version},
+		"upgraded twice":    {noon, noon.Add(2 * time.Hour), log, "9.0-2"},
+		"between":           {noon.Add(90 * time.Minute), noon.Add(2 * time.Hour), log, "9.1-1"},
+		"no log":            {noon, noon.Add(2 * time.Hour), "", ""},
+		"a crash long ago":  {noon.AddDate(0, 0, -2), noon.Add(2 * time.Hour), log, "9.0-1"},
+		"an unknown moment": {time.Time{}, noon, log, now.version},
+	} {
+		m.Root = t.TempDir()
+		file := filepath.Join(m.Root, "var/lib/dpkg/info/coreutils.list")
+		for _, err := range []error{
+			os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, nil, 0o600),
+			os.Chtimes(file, c.installed, c.installed), os.MkdirAll(filepath.Join(m.Root, "var/log"), 0o700),
+			os.WriteFile(filepath.Join(m.Root, "var/log/dpkg.log"), []byte(c.log), 0o600),
+		} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		p, found, err := m.packageAt(t.Context(), "/usr/bin/cat", c.crash)
+		if err != nil || !found || p.version != c.want || p.field() != strings.TrimSpace("coreutils "+c.want) {
+			t.Errorf("%s: got %+v, %v, %v; want version %q", name, p, found, err, c.want)
+		}
+	}
+}
+
+// TestRPM asks the real rpm about a package that the real rpmbuild has made.
+func TestRPM(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("rpmbuild"); err != nil || os.Geteuid() != 0 {
+		t.Skip("needs root and rpmbuild (apt-get install rpm)")
+	}
+	dir := t.TempDir()
+	spec := filepath.Join(dir, "reef.spec")
+	if err := os.WriteFile(spec, []byte(`Name: reef
+Epoch: 2
+Version: 5.5
+Release: 1.fc43
+Summary: reef
+License: MIT
+BuildArch: noarch
+%description
+reef
+%package tools
+Summary: tools
+%description tools
+tools
+%install
+mkdir -p %{buildroot}/usr/bin
+echo x >%{buildroot}/usr/bin/reef-probe
+%files tools
+/usr/bin/reef-probe
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m := Machine{Packages: "rpm", Root: filepath.Join(dir, "root")}
+	for _, args := range [][]string{
+		{"rpmbuild", "--quiet", "-bb", "--define=_topdir " + dir, spec},
+		{"mkdir", m.Root}, // rpm changes to it
+		{"rpm", "--root=" + m.Root, "-i", filepath.Join(dir, "RPMS/noarch/reef-tools-5.5-1.fc43.noarch.rpm")},
+	} {
+		if out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+	}
+	for program, want := range map[string]pack{"/usr/bin/reef-probe": {name: "reef-tools", version: "2:5.5-1.fc43",
+		source: "reef", architecture: "all"}, "/usr/bin/other": {}} {
+		p, found, err := m.packageAt(t.Context(), program, time.Now().Add(time.Hour))
+		p.installed = time.Time{}
+		if err != nil || p != want || found != (want.name != "") {
+			t.Errorf("%s: got %+v, %v, %v; want %+v", program, p, found, err, want)
+		}
+	}
+	p, found, err := m.packageAt(t.Context(), "/usr/bin/reef-probe", time.Now().Add(-time.Hour))
+	if err != nil || !found || p.field() != "reef-tools" {
+		t.Errorf("a crash before the package was installed: got %+v, %v, %v; want no version", p, found, err)
+	}
+}
+
+// TestPacman asks the real pacman about packages in files of its format.
+func TestPacman(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("pacman"); err != nil {
+		t.Skip("needs pacman (apt-get install pacman-package-manager)")
+	}
+	m := Machine{Packages: "pacman", Root: t.TempDir(), Architecture: "amd64"}
+	for file, content := range map[string]string{
+		"usr/bin/reef-probe":                      "x",
+		"var/lib/pacman/local/ALPM_DB_VERSION":    "9\n",
+		"var/lib/pacman/local/reef-1:5.5-2/desc":  "%NAME%\nreef\n\n%VERSION%\n1:5.5-2\n\n%ARCH%\nx86_64\n\n",
+		"var/lib/pacman/local/reef-1:5.5-2/files": "%FILES%\nusr/\nusr/bin/\nusr/bin/reef-probe\n\n",
+		"var/log/pacman.log":                      "[2026-11-03T13:00:00+0000] [ALPM] upgraded reef (1:5.5-1 -> 1:5.5-2)\n",
+	} {
+		place := filepath.Join(m.Root, file)
+		if err := os.MkdirAll(filepath.Dir(place), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(place, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for hour, want := range map[int]string{12: "reef 1:5.5-1", 14: "reef 1:5.5-2"} {
+		at := time.Date(2026, 11, 3, hour, 0, 0, 0, time.UTC)
+		p, found, err := m.packageAt(t.Context(), "/usr/bin/reef-probe", at)
+		if err != nil || !found || p.field() != want || p.architecture != "amd64" {
+			t.Errorf("at %d: got %+v, %v, %v; want %s", hour, p, found, err, want)
+		}
+	}
+	if p, found, err := m.packageOf(t.Context(), "/usr/bin/other"); found || err != nil {
+		t.Errorf("got %+v, %v", p, err)
+	}
+}
+
+// TestPacmanLog reads lines as pacman writes them.
+func TestPacmanLog(t *testing.T) {
+	t.Parallel()
+	m := Machine{Root: t.TempDir()}
+	log := "[2026-11-03T11:00:00+0000] [ALPM] upgraded reef (1.0-1 -> 1.1-1)\n" +
+		"[2026-11-03T12:30:00+0000] [PACMAN] Running 'pacman -Syu'\n" +
+		"[2026-11-03T13:30:00+0100] [ALPM] upgraded reef (1.1-1 -> 1:0.9-1)\n[2026-11-03T13:00:00+0000] [ALPM] " +
+		"downgraded reef (1:0.9-1 -> 1.1-1)\n"
+	if err := os.WriteFile(filepath.Join(m.Root, "log"), []byte(log), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for clock, want := range map[string]string{"10:00": "1.0-1", "12:00": "1.1-1", "12:45": "1:0.9-1", "14:00": ""} {
+		at, err := time.Parse(time.DateTime, "2026-11-03 "+clock+":00")
+		if got := m.versionBefore(at, pacmanUpgrade, pack{name: "reef"}, "log"); got != want || err != nil {
+			t.Errorf("%s: got %q, want %q", clock, got, want)
 		}
 	}
 }
