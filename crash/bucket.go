@@ -15,7 +15,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"mishap/crash/dpkg"
+	"mishap/crash/version"
 )
 
 // Release is the name of a distribution release, as reports give it: "Ubuntu 24.04".
@@ -42,7 +42,7 @@ type Bucket struct {
 	FirstSeenVersion, LastSeenVersion string
 	FirstSeenRelease, LastSeenRelease Release
 
-	LowestVersion, HighestVersion string  // of the package, by dpkg's order
+	LowestVersion, HighestVersion string  // of the package, by [CompareVersions]
 	HighestVersionRelease         Release // the release in which this version was seen
 	LowestRelease, HighestRelease Release // by the order of releases
 
@@ -69,20 +69,21 @@ type Occurrence struct {
 	Release Release   // empty: the report has none
 }
 
-// Compare orders occurrences by time, then by version (see [dpkg.Order]), then by the name of the
+// Compare orders occurrences by time, then by version (see [CompareVersions]), then by the name of the
 // release. The database type "occurrence" sorts in the same order.
 func (o Occurrence) Compare(other Occurrence) int {
 	if c := o.At.Compare(other.At); c != 0 {
 		return c
 	}
-	return cmp.Or(dpkg.Order(o.Version, other.Version), cmp.Compare(o.Release, other.Release))
+	return cmp.Or(CompareVersions(o.Release, o.Version, other.Release, other.Version),
+		cmp.Compare(o.Release, other.Release))
 }
 
 // SeenSpan summarises the reports of a problem from one release: the oldest, the newest, and the
 // range of versions.
 type SeenSpan struct {
 	First, Last Occurrence // zero: no report
-	Versions    dpkg.Range
+	Versions    version.Range
 }
 
 // Add extends the span by one occurrence. It ignores an occurrence without a time.
@@ -96,7 +97,7 @@ func (s *SeenSpan) Add(o Occurrence) {
 	if s.Last.At.IsZero() || o.Compare(s.Last) > 0 {
 		s.Last = o
 	}
-	s.Versions.Add(o.Version)
+	s.Versions.Add(o.Release.VersionOrder(), o.Version)
 }
 
 // Empty reports whether the span contains no report.

@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode"
 
-	"mishap/crash/dpkg"
+	"mishap/crash/version"
 )
 
 // BugPlace says where a bug is: in which tracker, and in which of its projects if they number their bugs.
@@ -496,7 +496,7 @@ func Versions(publications []Publication) []string {
 	for _, p := range publications {
 		versions = append(versions, p.Version)
 	}
-	slices.SortFunc(versions, dpkg.Compare)
+	slices.SortFunc(versions, version.Dpkg.Compare)
 	return slices.Compact(versions)
 }
 
@@ -525,8 +525,8 @@ func (w ArchiveWant) Valid() bool {
 	case ArchiveSource, ArchiveBinary, ArchivePerson:
 		return validArchiveName(w.Key)
 	case ArchiveVersion:
-		name, version, ok := strings.Cut(w.Key, " ")
-		return ok && validArchiveName(name) && len(version) <= 128 && dpkg.Valid(version)
+		name, text, ok := strings.Cut(w.Key, " ")
+		return ok && validArchiveName(name) && len(text) <= 128 && version.Dpkg.Valid(text)
 	case ArchiveSet:
 		series, name, ok := strings.Cut(w.Key, "/")
 		return ok && validArchiveName(series) && validArchiveName(name)

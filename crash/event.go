@@ -11,8 +11,6 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
-
-	"mishap/crash/dpkg"
 )
 
 // EventKind is what happened.
@@ -284,7 +282,7 @@ const (
 	TermExecutable   TermField = "executable"
 	TermArchitecture TermField = "architecture"
 	TermRelease      TermField = "release"
-	TermFrom         TermField = "version from"  // this version of the package or a later one, by dpkg's order
+	TermFrom         TermField = "version from"  // this version of the package or a later one
 	TermBelow        TermField = "version below" // an earlier version
 	TermFrame        TermField = "frame"         // the function occurs anywhere in the crashed thread's stack or traceback
 )
@@ -328,8 +326,8 @@ func (t Term) check() error {
 	switch {
 	case !ok || value == "" || value != t.Value:
 		return Errorf(Invalid, "bad_value", "The value for %s must be one line of 1 to %d characters.", t.Field, maxTermValue)
-	case (t.Field == TermFrom || t.Field == TermBelow) && !dpkg.Valid(value):
-		return Errorf(Invalid, "bad_version", "%q is not a valid Debian version.", value)
+	case t.Field == TermFrom || t.Field == TermBelow:
+		return Release("").WantVersion(value)
 	}
 	return nil
 }
@@ -365,13 +363,19 @@ func (t Term) holds(s Summary, calls func(function string) bool) bool {
 	case TermRelease:
 		return string(s.Release) == t.Value
 	case TermFrom:
-		return dpkg.Valid(s.Version) && dpkg.Compare(s.Version, t.Value) >= 0
+		return t.comparable(s) && s.Release.VersionOrder().Compare(s.Version, t.Value) >= 0
 	case TermBelow:
-		return dpkg.Valid(s.Version) && dpkg.Compare(s.Version, t.Value) < 0
+		return t.comparable(s) && s.Release.VersionOrder().Compare(s.Version, t.Value) < 0
 	case TermFrame:
 		return calls(t.Value)
 	}
 	return false
+}
+
+// comparable reports whether the version of a report is comparable with the term.
+func (t Term) comparable(s Summary) bool {
+	order := s.Release.VersionOrder()
+	return order.Valid(s.Version) && order.Valid(t.Value)
 }
 
 // String describes the condition: "architecture arm64, version from 2.1".

@@ -387,13 +387,14 @@ func (r Release) SameDistribution(other Release) bool {
 	return r.distributionName() == other.distributionName()
 }
 
-// distributionName returns the name without its number or, if it has none, without its last word.
+// distributionName returns the name without its number or, if it has none, without its last word
+// unless that is the only one.
 func (r Release) distributionName() string {
 	name, numbered := r.distribution()
-	if numbered {
-		return strings.TrimSpace(name)
+	if last := strings.LastIndexByte(name, ' '); last >= 0 && !numbered {
+		name = name[:last]
 	}
-	return name[:max(strings.LastIndexByte(name, ' '), 0)]
+	return strings.TrimSpace(name)
 }
 
 // distribution returns the part of the name before its first digit, and whether there is a digit.
@@ -411,19 +412,10 @@ type ReleaseKind int
 
 // The kinds of releases, the most trustworthy first.
 const (
-	OfficialRelease   ReleaseKind = iota // in the release data of Ubuntu or Debian, or empty
-	DerivativeRelease                    // a known derivative, with a short version number
+	OfficialRelease   ReleaseKind = iota // in the table of releases, or empty
+	DerivativeRelease                    // of a known distribution or derivative, with a short version number
 	UnknownRelease                       // any other name
 )
-
-// derivativeForm matches the names of derivatives as their machines report them. It allows a fixed
-// list of names, with a version such as 9, 22.04 or 2026.3, or without one for rolling
-// distributions.
-var derivativeForm = regexp.MustCompile(`^(Ubuntu (Kylin|Core|Touch|RTM)|Linux ?[Mm]int|LMDE|` +
-	`[Ee]lementary( OS)?|Pop(!_OS)?|Zorin( OS)?|(KDE )?[Nn]eon|` +
-	`TUXEDO( OS)?|Raspbian( GNU/Linux)?|Raspberry Pi OS|Kali( GNU/Linux)?|Devuan( GNU/Linux)?|` +
-	`[Dd]eepin|MX|Parrot( OS)?|Tails|Debian( GNU/Linux| testing| unstable)?)` +
-	`( [0-9]{1,4}(\.[0-9]{1,2})?)?$`)
 
 // Kind returns how trustworthy the name of the release is.
 func (t *ReleaseTable) Kind(r Release) ReleaseKind {

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"mishap/crash/dpkg"
 )
 
 // StateWord is the one word that sums up the status of a problem.
@@ -537,7 +535,9 @@ type FixedIn struct {
 
 // Has reports whether a version of a release has the fix.
 func (f FixedIn) Has(release Release, version string) bool {
-	return (f.Release == "" || f.Release == release) && dpkg.Valid(version) && dpkg.Compare(version, f.Version) >= 0
+	order := release.VersionOrder()
+	return (f.Release == "" || f.Release == release) && order.Valid(version) && order.Valid(f.Version) &&
+		order.Compare(version, f.Version) >= 0
 }
 
 // The limits of the conditions of a mute.
@@ -612,9 +612,12 @@ func checkFixes(fixes []FixedIn) error {
 	return nil
 }
 
-func checkVersion(release Release, version string) error {
-	if _, ok := CleanLine(version, maxTriageText); !ok || !dpkg.Valid(version) {
-		return Errorf(Invalid, "bad_version", "%.40q is not a version that dpkg accepts, such as 1:2.4-1ubuntu3.", version)
+func checkVersion(release Release, text string) error {
+	if err := release.WantVersion(text); err != nil {
+		return err
+	}
+	if _, ok := CleanLine(text, maxTriageText); !ok {
+		return Errorf(Invalid, "bad_version", "A version has at most %d characters.", maxTriageText)
 	}
 	if line, ok := CleanLine(string(release), maxTriageText); !ok || line != string(release) {
 		return Errorf(Invalid, "bad_release", "%.40q is not the name of a release, such as Ubuntu 24.04.", string(release))

@@ -133,26 +133,19 @@ func ScanBucketAnd(row pgx.CollectableRow, b *crash.Bucket, more ...any) error {
 
 const sqlBucketVersions = `
 	select version, release, sum(reports)::bigint from bucket_versions where bucket_id in ` + Members + `
-	group by version, release, version_key
-	order by version_key desc nulls last, version, release`
+	group by version, release`
 
 // BucketVersions returns how many reports a bucket's problem has for each version and release. It
-// sorts by version, newest first, in dpkg's order; versions that dpkg rejects come last. Releases
-// of the same version are sorted by age. The result is empty for an unknown bucket.
+// sorts by version, newest first, see [crash.CompareVersions]; versions that are not comparable come last.
+// Releases of the same version are sorted by age. The result is empty for an unknown bucket.
 func (s *Store) BucketVersions(ctx context.Context, id crash.BucketID) ([]crash.VersionCount, error) {
 	counts, err := List(ctx, s.Pool, sqlBucketVersions, pgx.NamedArgs{"bucket": id[:]},
 		pgx.RowToStructByPos[crash.VersionCount])
 	if err != nil {
 		return nil, fmt.Errorf("versions of bucket %s: %w", id, Classify(err))
 	}
-	rank := map[string]int{}
-	for i, c := range counts {
-		if _, ok := rank[c.Version]; !ok {
-			rank[c.Version] = i
-		}
-	}
 	slices.SortFunc(counts, func(a, b crash.VersionCount) int {
-		return cmp.Or(rank[a.Version]-rank[b.Version], a.Release.Compare(b.Release))
+		return cmp.Or(crash.CompareVersions(b.Release, b.Version, a.Release, a.Version), a.Release.Compare(b.Release))
 	})
 	return counts, nil
 }

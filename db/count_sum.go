@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
-	"mishap/crash/dpkg"
+	"mishap/crash/version"
 )
 
 // The structs below are the keys of the count tables; cell, systemCell and dayCell are others.
@@ -102,8 +102,8 @@ type seenRange struct {
 	lowRelease, topRelease releaseSeen // none if the release is empty
 }
 
-// widen extends the range to a version that was seen in a release. The key is nil if dpkg rejects
-// the version.
+// widen extends the range to a version that was seen in a release. The key is nil if the version is not
+// comparable.
 func (s *seenRange) widen(at versionSeen) {
 	if release := (releaseSeen{at.releaseKey, at.release}); at.release != "" {
 		if s.lowRelease.release == "" || release.compare(s.lowRelease) < 0 {
@@ -142,21 +142,28 @@ func (a releaseSeen) compare(b releaseSeen) int {
 
 // sortKeys caches the sort keys of versions and releases, because many reports share them.
 type sortKeys struct {
-	versions map[string][]byte
+	versions [version.Orders]map[string][]byte
 	releases map[crash.Release]string
 }
 
-func newSortKeys() sortKeys { return sortKeys{map[string][]byte{}, map[crash.Release]string{}} }
+func newSortKeys() sortKeys {
+	k := sortKeys{releases: map[crash.Release]string{}}
+	for o := range k.versions {
+		k.versions[o] = map[string][]byte{}
+	}
+	return k
+}
 
-// ofVersion returns the sort key of a version. It returns nil if dpkg rejects the version; such a
-// version is counted but is never a problem's first or last one.
-func (k sortKeys) ofVersion(version string) []byte {
-	key, ok := k.versions[version]
+// ofVersion returns the sort key of a version in a release. It returns nil if the version is not
+// comparable; such a version is counted but is never a problem's first or last one.
+func (k sortKeys) ofVersion(release crash.Release, text string) []byte {
+	order := release.VersionOrder()
+	key, ok := k.versions[order][text]
 	if !ok {
-		if dpkg.Valid(version) {
-			key = dpkg.Key(version)
+		if order.Valid(text) {
+			key = order.Key(text)
 		}
-		k.versions[version] = key
+		k.versions[order][text] = key
 	}
 	return key
 }
@@ -195,7 +202,7 @@ func (c *roundSum) count(r *storedReport) {
 			c.active[m] = append(days, r.day)
 		}
 	}
-	if r.Package != "" && c.keys.ofVersion(r.Version) != nil {
+	if r.Package != "" && c.keys.ofVersion(r.Release, r.Version) != nil {
 		version := packageVersion{r.Package, string(r.Release), r.Version}
 		use, ok := c.inUse[version]
 		if !ok || r.received.Before(use.arrived) {
@@ -231,8 +238,9 @@ func (c *roundSum) addToBucket(r *storedReport) {
 		key := bucketMonthOf(*r.bucket, r.received)
 		c.sampled[key] = append(c.sampled[key], newSampled(r.Summary, r.system, r.id))
 	}
-	b.widen(versionSeen{c.keys.ofVersion(r.Version), c.keys.ofRelease(r.Release), r.Version, string(r.Release)})
-	c.addSeen(bucketRelease{*r.bucket, string(r.Release)}, newOccurrence(r.seen, r.Version))
+	b.widen(versionSeen{c.keys.ofVersion(r.Release, r.Version), c.keys.ofRelease(r.Release), r.Version,
+		string(r.Release)})
+	c.addSeen(bucketRelease{*r.bucket, string(r.Release)}, newOccurrence(r.seen, r.Version, r.Release))
 	c.add(*r.bucket, r, 1)
 }
 
@@ -268,8 +276,8 @@ const sqlCountSeen = `
 		highest_version = greatest(r.highest_version, excluded.highest_version)`
 
 // newOccurrence returns an occurrence. It truncates the time to microseconds, as PostgreSQL does.
-func newOccurrence(seen time.Time, version string) crash.Occurrence {
-	return crash.Occurrence{At: seen.Truncate(time.Microsecond), Version: version}
+func newOccurrence(seen time.Time, text string, release crash.Release) crash.Occurrence {
+	return crash.Occurrence{At: seen.Truncate(time.Microsecond), Version: text, Release: release}
 }
 
 func (c *roundSum) addSeen(key bucketRelease, o crash.Occurrence) {
@@ -295,7 +303,7 @@ func seenArgs(rows []*crash.SeenSpan, keys sortKeys) pgx.NamedArgs {
 	} {
 		args[name+"_seen"] = column(rows, func(s *crash.SeenSpan) time.Time { return of(s).At })
 		args[name+"_key"] = column(rows, func(s *crash.SeenSpan) []byte {
-			return append([]byte{}, keys.ofVersion(of(s).Version)...) // never null
+			return append([]byte{}, keys.ofVersion(of(s).Release, of(s).Version)...) // never null
 		})
 		args[name+"_version"] = column(rows, func(s *crash.SeenSpan) string { return of(s).Version })
 	}
@@ -303,7 +311,9 @@ func seenArgs(rows []*crash.SeenSpan, keys sortKeys) pgx.NamedArgs {
 		"lowest":  func(s *crash.SeenSpan) string { return s.Versions.Lowest },
 		"highest": func(s *crash.SeenSpan) string { return s.Versions.Highest },
 	} {
-		args[name+"_key"] = column(rows, func(s *crash.SeenSpan) []byte { return keys.ofVersion(of(s)) })
+		args[name+"_key"] = column(rows, func(s *crash.SeenSpan) []byte {
+			return keys.ofVersion(s.First.Release, of(s))
+		})
 		args[name+"_version"] = column(rows, of)
 	}
 	return args
@@ -467,10 +477,12 @@ func (c *roundSum) write(b *pgx.Batch, round int64, newToBucket map[crash.Bucket
 	b.Queue(sqlAddReleases, releases)
 	inUse := keysOf(c.inUse)
 	b.Queue(sqlAddPackageVersions, pgx.NamedArgs{
-		"package":   column(inUse, func(k packageVersion) string { return k.pkg }),
-		"release":   column(inUse, func(k packageVersion) string { return k.release }),
-		"version":   column(inUse, func(k packageVersion) string { return k.version }),
-		"key":       column(inUse, func(k packageVersion) []byte { return c.keys.ofVersion(k.version) }),
+		"package": column(inUse, func(k packageVersion) string { return k.pkg }),
+		"release": column(inUse, func(k packageVersion) string { return k.release }),
+		"version": column(inUse, func(k packageVersion) string { return k.version }),
+		"key": column(inUse, func(k packageVersion) []byte {
+			return c.keys.ofVersion(crash.Release(k.release), k.version)
+		}),
 		"arrived":   column(inUse, func(k packageVersion) time.Time { return c.inUse[k].arrived }),
 		"first_day": column(inUse, func(k packageVersion) time.Time { return c.inUse[k].firstDay }),
 	})

@@ -20,7 +20,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/checktest"
-	"mishap/crash/dpkg"
+	"mishap/crash/version"
 	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/db/upkeep"
@@ -500,7 +500,8 @@ func (c *recounted) add(r storedReport) {
 	c.reports[fmt.Sprintf("%s|%s|%s|%s|%s|%s|%v", r.day, r.release, r.pkg, r.version, r.architecture, r.problemType,
 		r.proposed)]++
 	c.releases[fmt.Sprintf("%s|%s|%s|%s|%v", r.day, r.release, r.architecture, r.problemType, r.proposed)]++
-	if at := r.received.UTC().Format("2006-01-02 15:04:05.000000"); r.pkg != "" && dpkg.Valid(r.version) {
+	at, order := r.received.UTC().Format("2006-01-02 15:04:05.000000"), crash.Release(r.release).VersionOrder()
+	if r.pkg != "" && order.Valid(r.version) {
 		key := r.pkg + "|" + r.release + "|" + r.version
 		if known, ok := c.packages[key]; ok {
 			c.packages[key] = [2]string{min(known[0], at), min(known[1], r.day)}
@@ -541,7 +542,7 @@ func (c *recounted) add(r storedReport) {
 	if c.seen[r.bucket+"|"+r.release] == nil {
 		c.seen[r.bucket+"|"+r.release] = &seenCount{}
 	}
-	c.seen[r.bucket+"|"+r.release].add(seen, r.version)
+	c.seen[r.bucket+"|"+r.release].add(seen, r.version, crash.Release(r.release).VersionOrder())
 }
 
 // counts returns the results in the form of the tables.
@@ -623,10 +624,10 @@ func (c *recounted) activity() map[string]string {
 	return found
 }
 
-func (s *seenCount) add(at time.Time, version string) {
-	in := place{version: version}
-	if dpkg.Valid(version) {
-		in.versionKey = dpkg.Key(version)
+func (s *seenCount) add(at time.Time, text string, order version.Order) {
+	in := place{version: text}
+	if order.Valid(text) {
+		in.versionKey = order.Key(text)
 		s.versions = append(s.versions, in)
 	}
 	s.reports = append(s.reports, seenPlace{at, in})
@@ -648,8 +649,8 @@ func (b *bucketCount) add(system, release, version string) {
 	if release != "" {
 		b.releases = append(b.releases, place{releaseKey: at.releaseKey, release: release})
 	}
-	if dpkg.Valid(version) {
-		at.versionKey = dpkg.Key(version)
+	if order := crash.Release(release).VersionOrder(); order.Valid(version) {
+		at.versionKey = order.Key(version)
 		b.versions = append(b.versions, at)
 	}
 }

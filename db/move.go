@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
-	"mishap/crash/dpkg"
+	"mishap/crash/version"
 )
 
 // These statements delete rows whose count falls to zero. Each group subtracts before it adds, and
@@ -412,7 +412,7 @@ func (c *cellCounts) versionArgs(keys []cell, systems map[cell]int64) pgx.NamedA
 		"bucket":  column(keys, func(k cell) []byte { return k.bucket[:] }),
 		"release": column(keys, func(k cell) string { return k.release }),
 		"version": column(keys, func(k cell) string { return k.version }),
-		"key":     column(keys, func(k cell) []byte { return c.keys.ofVersion(k.version) }),
+		"key":     column(keys, func(k cell) []byte { return c.keys.ofVersion(crash.Release(k.release), k.version) }),
 		"n":       column(keys, func(k cell) int64 { return c.versions[k] }),
 		"systems": column(keys, func(k cell) int64 { return systems[k] }),
 	}
@@ -455,13 +455,13 @@ func (c *countChange) move(r *storedReport, to *crash.BucketID) {
 		c.count(*r.bucket, r, -1)
 		if r.counted {
 			c.shrinks[*r.bucket] = true
-			c.seenOf(*r.bucket, r.Release).went.Add(newOccurrence(r.seen, r.Version))
+			c.seenOf(*r.bucket, r.Release).went.Add(newOccurrence(r.seen, r.Version, r.Release))
 		}
 	}
 	if to != nil {
 		c.count(*to, r, 1)
 		if r.counted {
-			c.seenOf(*to, r.Release).came.Add(newOccurrence(r.seen, r.Version))
+			c.seenOf(*to, r.Release).came.Add(newOccurrence(r.seen, r.Version, r.Release))
 		}
 	}
 }
@@ -583,7 +583,10 @@ func (d *deciding) seenRows(ctx context.Context, args pgx.NamedArgs) (map[bucket
 	var key bucketRelease
 	var row crash.SeenSpan
 	err := Each(ctx, d, sqlSeenRows, args, []any{&key.bucket, &key.release, &row.First.At, &row.First.Version,
-		&row.Last.At, &row.Last.Version}, func() { rows[key] = new(row) })
+		&row.Last.At, &row.Last.Version}, func() {
+		row.First.Release, row.Last.Release = crash.Release(key.release), crash.Release(key.release)
+		rows[key] = new(row)
+	})
 	return rows, err
 }
 
@@ -592,13 +595,13 @@ func (d *deciding) seenRows(ctx context.Context, args pgx.NamedArgs) (map[bucket
 func (d *deciding) addVersions(ctx context.Context, args pgx.NamedArgs, rows map[bucketRelease]*crash.SeenSpan) error {
 	counted := map[bucketRelease]bool{}
 	for _, row := range rows {
-		row.Versions = dpkg.Range{}
+		row.Versions = version.Range{}
 	}
 	var key bucketRelease
-	var version string
-	if err := Each(ctx, d, sqlVersionsOfSeen, args, []any{&key.bucket, &key.release, &version}, func() {
+	var text string
+	if err := Each(ctx, d, sqlVersionsOfSeen, args, []any{&key.bucket, &key.release, &text}, func() {
 		counted[key] = true
-		rows[key].Versions.Add(version)
+		rows[key].Versions.Add(crash.Release(key.release).VersionOrder(), text)
 	}); err != nil {
 		return err
 	}
@@ -660,11 +663,11 @@ func (d *deciding) endsBy(
 	ctx context.Context, sql string, id crash.BucketID, releases []string,
 ) (map[string]crash.SeenSpan, error) {
 	ends := map[string]crash.SeenSpan{}
-	var release, version string
+	var release, text string
 	var seen time.Time
-	err := Each(ctx, d, sql, pgx.NamedArgs{"id": id[:], "releases": releases}, []any{&release, &seen, &version}, func() {
+	err := Each(ctx, d, sql, pgx.NamedArgs{"id": id[:], "releases": releases}, []any{&release, &seen, &text}, func() {
 		sum := ends[release]
-		sum.Add(newOccurrence(seen, version))
+		sum.Add(newOccurrence(seen, text, crash.Release(release)))
 		ends[release] = sum
 	})
 	return ends, err

@@ -8,15 +8,15 @@ CREATE TYPE occurrence AS (
 );
 COMMENT ON TYPE occurrence IS 'One crash as an event: when, and in which version. Rows compare column by column, so least() and greatest() find the oldest and the newest.';
 COMMENT ON COLUMN occurrence.seen IS 'Time of the crash by the report''s own Date if that was believed, else time of arrival.';
-COMMENT ON COLUMN occurrence.version_key IS 'Key that sorts as dpkg compares versions; empty: no version that dpkg can compare.';
+COMMENT ON COLUMN occurrence.version_key IS 'Key that sorts as the package manager of the release compares versions; empty: not comparable.';
 COMMENT ON COLUMN occurrence.version IS 'Version of the package; empty: the report names none.';
 
 CREATE TYPE package_version AS (
 	key bytea,
 	version text COLLATE pg_catalog."C"
 );
-COMMENT ON TYPE package_version IS 'A package version with its sort key. Rows compare as dpkg compares versions.';
-COMMENT ON COLUMN package_version.key IS 'Key that sorts as dpkg compares versions.';
+COMMENT ON TYPE package_version IS 'A package version with its sort key. Rows compare as the package manager of the release compares versions.';
+COMMENT ON COLUMN package_version.key IS 'Key that sorts as the package manager of the release compares versions.';
 COMMENT ON COLUMN package_version.version IS 'The version as reports write it.';
 
 CREATE TYPE release_seen AS (
@@ -34,7 +34,7 @@ CREATE TYPE version_seen AS (
 	release text COLLATE pg_catalog."C"
 );
 COMMENT ON TYPE version_seen IS 'A package version and the release in which it was seen. Rows compare by version, then by release; text settles ties, so the result does not depend on the order of arrival.';
-COMMENT ON COLUMN version_seen.key IS 'Key that sorts as dpkg compares versions.';
+COMMENT ON COLUMN version_seen.key IS 'Key that sorts as the package manager of the release compares versions. Those of dpkg come before those of rpm, and those of pacman last.';
 COMMENT ON COLUMN version_seen.release_key IS 'Key that sorts as releases follow each other.';
 COMMENT ON COLUMN version_seen.version IS 'The version as reports write it.';
 COMMENT ON COLUMN version_seen.release IS 'Name of the release.';
@@ -477,8 +477,8 @@ COMMENT ON COLUMN bucket_releases.bucket_id IS 'The bucket.';
 COMMENT ON COLUMN bucket_releases.release IS 'The release; empty: the reports name none.';
 COMMENT ON COLUMN bucket_releases.first_seen IS 'The oldest occurrence.';
 COMMENT ON COLUMN bucket_releases.last_seen IS 'The newest occurrence.';
-COMMENT ON COLUMN bucket_releases.lowest_version IS 'Lowest version. Null: no version that dpkg can compare.';
-COMMENT ON COLUMN bucket_releases.highest_version IS 'Highest version. Null: no version that dpkg can compare.';
+COMMENT ON COLUMN bucket_releases.lowest_version IS 'Lowest version. Null: no version is comparable.';
+COMMENT ON COLUMN bucket_releases.highest_version IS 'Highest version. Null: no version is comparable.';
 
 CREATE TABLE bucket_systems (
     bucket_id bytea NOT NULL,
@@ -520,7 +520,7 @@ COMMENT ON TABLE bucket_versions IS 'Reports of a bucket by release and package 
 COMMENT ON COLUMN bucket_versions.bucket_id IS 'The bucket.';
 COMMENT ON COLUMN bucket_versions.release IS 'The release; empty: none named.';
 COMMENT ON COLUMN bucket_versions.version IS 'Version of the package; empty: none named.';
-COMMENT ON COLUMN bucket_versions.version_key IS 'Key that sorts as dpkg compares versions. Null: not a version that dpkg can compare.';
+COMMENT ON COLUMN bucket_versions.version_key IS 'Key that sorts as the package manager of the release compares versions. Null: not comparable.';
 COMMENT ON COLUMN bucket_versions.reports IS 'Number of counted reports.';
 COMMENT ON COLUMN bucket_versions.systems IS 'Number of distinct machines that sent them.';
 
@@ -561,8 +561,8 @@ COMMENT ON COLUMN buckets.package IS 'Binary package; empty: unknown.';
 COMMENT ON COLUMN buckets.source_package IS 'Source package; empty: unknown.';
 COMMENT ON COLUMN buckets.reports IS 'Number of counted reports.';
 COMMENT ON COLUMN buckets.systems IS 'Number of distinct machines that sent them.';
-COMMENT ON COLUMN buckets.first_version IS 'Lowest version seen. Null: no version that dpkg can compare.';
-COMMENT ON COLUMN buckets.last_version IS 'Highest version seen. Null: no version that dpkg can compare.';
+COMMENT ON COLUMN buckets.first_version IS 'Lowest version seen. Null: no version is comparable.';
+COMMENT ON COLUMN buckets.last_version IS 'Highest version seen. Null: no version is comparable.';
 COMMENT ON COLUMN buckets.first_release IS 'Oldest release seen. Null: no report names one.';
 COMMENT ON COLUMN buckets.last_release IS 'Newest release seen. Null: no report names one.';
 COMMENT ON COLUMN buckets.changed IS 'Round (counting.round) that changed the row last; 0: not counted yet.';
@@ -1804,7 +1804,7 @@ COMMENT ON TABLE package_versions IS 'Versions of packages that counted reports 
 COMMENT ON COLUMN package_versions.package IS 'Binary package.';
 COMMENT ON COLUMN package_versions.release IS 'The release; empty: none named.';
 COMMENT ON COLUMN package_versions.version IS 'The version.';
-COMMENT ON COLUMN package_versions.version_key IS 'Key that sorts as dpkg compares versions.';
+COMMENT ON COLUMN package_versions.version_key IS 'Key that sorts as the package manager of the release compares versions.';
 COMMENT ON COLUMN package_versions.arrived IS 'When the first report with the version arrived.';
 COMMENT ON COLUMN package_versions.first_day IS 'First UTC day with a counted report of the version.';
 

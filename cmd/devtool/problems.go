@@ -21,8 +21,8 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/crashtest"
-	"mishap/crash/dpkg"
 	"mishap/crash/grouping"
+	"mishap/crash/version"
 )
 
 // problemLoad fills a database with problems and their counts, without reports. It marks the reports as
@@ -244,12 +244,12 @@ func (l *problemLoad) rows(p loadedProblem, to *loadRows, keys map[string][]byte
 		until = min(loadDays, from+loadDays/4)
 	}
 	today := l.now.Truncate(24 * time.Hour)
-	version := func(n int) string { return fmt.Sprintf("1.%d.0-1ubuntu1", n) }
-	key := func(version string) []byte {
-		if keys[version] == nil {
-			keys[version] = dpkg.Key(version)
+	numbered := func(n int) string { return fmt.Sprintf("1.%d.0-1ubuntu1", n) }
+	key := func(text string) []byte {
+		if keys[text] == nil {
+			keys[text] = version.Dpkg.Key(text)
 		}
-		return keys[version]
+		return keys[text]
 	}
 	cells, spans, versions := map[loadCell]int{}, map[crash.Release]*crash.SeenSpan{}, map[[2]string]int{}
 	var total int
@@ -277,7 +277,7 @@ func (l *problemLoad) rows(p loadedProblem, to *loadRows, keys map[string][]byte
 		n := reports/samples + btoi(i < reports%samples)
 		cells[c] += n
 		total += n
-		where, text := loadReleases[release].name, version(c.version)
+		where, text := loadReleases[release].name, numbered(c.version)
 		versions[[2]string{string(where), text}] += n
 		if spans[where] == nil {
 			spans[where] = &crash.SeenSpan{}
@@ -285,12 +285,12 @@ func (l *problemLoad) rows(p loadedProblem, to *loadRows, keys map[string][]byte
 		spans[where].Add(crash.Occurrence{At: at, Version: text})
 	}
 	id := fmt.Sprintf(`\\x%x`, p.id[:])
-	var all dpkg.Range
+	var all version.Range
 	var releases []crash.Release
 	for release, s := range spans {
 		releases = append(releases, release)
-		all.Add(s.Versions.Lowest)
-		all.Add(s.Versions.Highest)
+		all.Add(version.Dpkg, s.Versions.Lowest)
+		all.Add(version.Dpkg, s.Versions.Highest)
 		occurrence := func(o crash.Occurrence) string {
 			return composite(o.At.Format(time.RFC3339Nano), string(fmt.Appendf(nil, `\x%x`, key(o.Version))), o.Version)
 		}
@@ -316,7 +316,7 @@ func (l *problemLoad) rows(p loadedProblem, to *loadRows, keys map[string][]byte
 	}
 	for c, n := range cells {
 		row(&to.days, id, today.AddDate(0, 0, -c.day).Format(time.DateOnly), string(loadReleases[c.release].name),
-			version(c.version), c.architecture, c.architecture, fmt.Sprint(n), "0", "1")
+			numbered(c.version), c.architecture, c.architecture, fmt.Sprint(n), "0", "1")
 	}
 }
 

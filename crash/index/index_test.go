@@ -12,8 +12,8 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/checktest"
-	"mishap/crash/dpkg"
 	"mishap/crash/index"
+	"mishap/crash/version"
 )
 
 // model is a simple reference implementation, which counts everything for each request.
@@ -151,11 +151,11 @@ func TestIndexIsTheModel(t *testing.T) {
 }
 
 // seen returns reports of one version from a release.
-func seen(release crash.Release, version string, first, last time.Time) crash.SeenSpan {
+func seen(release crash.Release, text string, first, last time.Time) crash.SeenSpan {
 	at := func(t time.Time) crash.Occurrence {
-		return crash.Occurrence{At: t, Version: version, Release: release}
+		return crash.Occurrence{At: t, Version: text, Release: release}
 	}
-	return crash.SeenSpan{First: at(first), Last: at(last), Versions: dpkg.Range{Lowest: version, Highest: version}}
+	return crash.SeenSpan{First: at(first), Last: at(last), Versions: version.Range{Lowest: text, Highest: text}}
 }
 
 func sample() *index.Index {

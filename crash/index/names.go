@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/dpkg"
 	"mishap/crash/privacy"
+	"mishap/crash/version"
 )
 
 // maxNames is the largest number of names that a completion offers.
@@ -56,8 +56,9 @@ func (n Names) Functions(text string) []string {
 	})
 }
 
-// Versions returns versions with the prefix text, in descending dpkg order. With a binary or source
-// package, it returns versions in which problems of the package were seen; otherwise all versions.
+// Versions returns versions with the prefix text, in descending order. With a binary or source package,
+// it returns versions in which problems of the package were seen; otherwise all versions, in dpkg's
+// order.
 func (n Names) Versions(text, pkg string) []string {
 	if !n.visible(pkg) {
 		return nil
@@ -65,23 +66,23 @@ func (n Names) Versions(text, pkg string) []string {
 	ix := n.ix
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	known := ix.visible().versions
+	known, orders := ix.visible().versions, map[string]version.Order{}
 	if pkg != "" {
 		known = nil
-		seen := map[uint32]bool{}
 		for at := range ix.inPackage(pkg) {
 			for _, c := range ix.bucket(at).cells {
-				if !seen[c.version] {
-					seen[c.version] = true
-					known = append(known, ix.versions.values[c.version])
+				v := ix.versions.values[c.version]
+				if _, ok := orders[v]; !ok {
+					orders[v] = crash.Release(ix.origins.values[c.origin].release).VersionOrder()
+					known = append(known, v)
 				}
 			}
 		}
 	}
-	found := crash.Pick(known, func(version string) bool {
-		return version != "" && strings.HasPrefix(version, text) && n.visible(version)
+	found := crash.Pick(known, func(v string) bool {
+		return v != "" && strings.HasPrefix(v, text) && n.visible(v)
 	})
-	slices.SortFunc(found, func(x, y string) int { return cmp.Or(dpkg.Compare(y, x), strings.Compare(y, x)) })
+	slices.SortFunc(found, func(x, y string) int { return version.Total(orders[y], y, orders[x], x) })
 	return found[:min(len(found), maxNames)]
 }
 
@@ -464,10 +465,10 @@ func (f Facts) occurrence(m moment) crash.Occurrence {
 		Release: crash.Release(f.labels.get(m.release).text)}
 }
 
-// LowestVersion returns the lowest version by dpkg's order, or "" if no version is comparable.
+// LowestVersion returns the lowest version, or "" if no version is comparable.
 func (f Facts) LowestVersion() string { return f.labels.get(f.lowest).text }
 
-// HighestVersion returns the highest version by dpkg's order, or "" if no version is comparable.
+// HighestVersion returns the highest version, or "" if no version is comparable.
 func (f Facts) HighestVersion() string { return f.labels.get(f.highest).text }
 
 // LowestRelease returns the lowest release, or "" if no report has one.
@@ -480,8 +481,8 @@ func (f Facts) HighestRelease() crash.Release {
 	return crash.Release(f.labels.get(f.highestRelease).text)
 }
 
-// key returns a version as [dpkg.Key] encodes it, or "" if dpkg rejects the version.
-func (f Facts) key(version uint32) string { return f.labels.get(version).key }
+// version returns the label of a version.
+func (f Facts) version(number uint32) label { return f.labels.get(number) }
 
 // In returns the facts of one release or, for the empty release, of all.
 func (l *Bucket) In(release crash.Release) Facts {
@@ -622,50 +623,55 @@ func (n *Numbers[T]) add(value T) uint32 {
 // that the garbage collector need not follow a dozen pointers for each of a million facts. Adding a
 // label requires the lock of the index; reading one does not.
 type labels struct {
-	of       map[string]uint32
-	all      atomic.Pointer[[]label] // by number; a longer list replaces it
-	releases map[uint32]string       // keys of the releases that were compared
+	of       [version.Orders]map[string]uint32 // by text; labels of releases and of no version have the first order
+	all      atomic.Pointer[[]label]           // by number; a longer list replaces it
+	releases map[uint32]string                 // keys of the releases that were compared
 }
 
 type label struct {
 	text   string
-	key    string // sorts in dpkg's order; empty: not a version that dpkg accepts
+	key    string // of a version, see [version.Order.Key]; empty: not comparable
+	order  version.Order
 	public uint32 // number of the label as visitors see it
 }
 
 func newLabels() *labels {
-	l := &labels{of: map[string]uint32{"": 0}, releases: map[uint32]string{}}
+	l := &labels{releases: map[uint32]string{}}
+	for o := range l.of {
+		l.of[o] = map[string]uint32{"": 0}
+	}
 	l.all.Store(&[]label{{}})
 	return l
 }
 
-// number returns the number of a text. It adds the text if it is new.
-func (l *labels) number(text string) uint32 {
-	if n, ok := l.of[text]; ok {
+// number returns the number of a text: a release, or a version with that order. It adds the text if it
+// is new.
+func (l *labels) number(order version.Order, text string) uint32 {
+	if n, ok := l.of[order][text]; ok {
 		return n
 	}
 	public := privacy.RedactLabel(text)
 	if public == text {
-		return l.add(text, l.next())
+		return l.add(order, text, l.next())
 	}
-	n, ok := l.of[public]
+	n, ok := l.of[order][public]
 	if !ok {
-		n = l.add(public, l.next())
+		n = l.add(order, public, l.next())
 	}
-	return l.add(text, n)
+	return l.add(order, text, n)
 }
 
 func (l *labels) next() uint32 { return uint32(len(*l.all.Load())) } //nolint:gosec // as many do not fit into memory
 
-func (l *labels) add(text string, public uint32) uint32 {
+func (l *labels) add(order version.Order, text string, public uint32) uint32 {
 	n := l.next()
-	added := label{text: text, public: public}
-	if dpkg.Valid(text) {
-		added.key = string(dpkg.Key(text))
+	added := label{text: text, order: order, public: public}
+	if order.Valid(text) {
+		added.key = string(order.Key(text))
 	}
 	longer := append(*l.all.Load(), added)
 	l.all.Store(&longer)
-	l.of[text] = n
+	l.of[order][text] = n
 	return n
 }
 
@@ -684,7 +690,7 @@ func (l *labels) compareMoments(a, b moment) int {
 	return cmp.Or(l.compareVersions(a.version, b.version), cmp.Compare(l.get(a.release).text, l.get(b.release).text))
 }
 
-// compareVersions works like [dpkg.Order].
+// compareVersions works like [version.Total].
 func (l *labels) compareVersions(a, b uint32) int {
 	if a == b {
 		return 0
@@ -711,12 +717,14 @@ func (l *labels) releaseKey(n uint32) string {
 }
 
 func (l *labels) facts(s crash.SeenSpan) facts {
+	order := s.First.Release.VersionOrder()
 	f := facts{first: l.moment(s.First), last: l.moment(s.Last),
-		lowest: l.number(s.Versions.Lowest), highest: l.number(s.Versions.Highest)}
+		lowest: l.number(order, s.Versions.Lowest), highest: l.number(order, s.Versions.Highest)}
 	f.lowestRelease, f.highestRelease = f.first.release, f.first.release
 	return f
 }
 
 func (l *labels) moment(o crash.Occurrence) moment {
-	return moment{micro: o.At.UnixMicro(), version: l.number(o.Version), release: l.number(string(o.Release))}
+	return moment{micro: o.At.UnixMicro(), version: l.number(o.Release.VersionOrder(), o.Version),
+		release: l.number(version.Dpkg, string(o.Release))}
 }

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"mishap/crash"
-	"mishap/crash/dpkg"
+	"mishap/crash/version"
 )
 
 // MaxQueryLength is the largest length of a query, in bytes.
@@ -823,16 +823,16 @@ var fields = map[string]field{
 		example: "me", values: []string{"me", "none", "any"}, read: assignee},
 	"tag": {means: "tag, none or any; * stands for any characters", example: "any", values: []string{"none", "any"},
 		read: tag},
-	"seen": {means: "seen in any such version, in dpkg's order", example: ">=5.9", ordered: true, versions: true,
+	"seen": {means: "seen in any such version", example: ">=5.9", ordered: true, versions: true,
 		read: seen},
 	"first": {means: "version of the oldest report", example: ">=5.9", ordered: true, versions: true,
-		read: version(func(p *Problem) string { return p.key(p.first.version) })},
+		read: ofVersion(func(p *Problem) label { return p.version(p.first.version) })},
 	"last": {means: "version of the newest report", example: "<5.9", ordered: true, versions: true,
-		read: version(func(p *Problem) string { return p.key(p.last.version) })},
-	"lowest": {means: "lowest version, in dpkg's order", example: ">=5.9", ordered: true, versions: true,
-		read: version(func(p *Problem) string { return p.key(p.lowest) })},
-	"highest": {means: "highest version, in dpkg's order", example: "<5.9", ordered: true, versions: true,
-		read: version(func(p *Problem) string { return p.key(p.highest) })},
+		read: ofVersion(func(p *Problem) label { return p.version(p.last.version) })},
+	"lowest": {means: "lowest version", example: ">=5.9", ordered: true, versions: true,
+		read: ofVersion(func(p *Problem) label { return p.version(p.lowest) })},
+	"highest": {means: "highest version", example: "<5.9", ordered: true, versions: true,
+		read: ofVersion(func(p *Problem) label { return p.version(p.highest) })},
 	"reports": {means: "number of reports (all time)", example: ">100", ordered: true,
 		read: number(func(p *Problem) int64 { return p.Reports })},
 	"machines": {means: "number of machines (all time)", example: ">5", ordered: true,
@@ -1041,39 +1041,69 @@ func compared(op string, c int) bool {
 	return c == 0
 }
 
-// versionKey returns the version in a query as [dpkg.Key] encodes it, or what is wrong with it.
-func versionKey(value string) (key, problem string) {
-	if !dpkg.Valid(value) {
-		return "", strconv.Quote(value) + " is not a version that dpkg takes, such as 1:2.4-1ubuntu3."
+// wanted is a version in a query: the keys of the lowest and the highest version that it stands for, by
+// order (see [version.Order.Span]). Empty keys: it is no version in that order.
+type wanted [version.Orders]struct{ lowest, highest string }
+
+// wantedVersion returns the version in a query, or what is wrong with it.
+func wantedVersion(value string) (w wanted, problem string) {
+	if !version.Valid(value) {
+		return w, strconv.Quote(value) + " is not a version, such as 1:2.4-1ubuntu3 or 2.4-1.fc43."
 	}
-	return string(dpkg.Key(value)), ""
+	for o := range version.Orders {
+		if o.Valid(value) {
+			lowest, highest := o.Span(value)
+			w[o].lowest, w[o].highest = string(lowest), string(highest)
+		}
+	}
+	return w, ""
+}
+
+// holds compares a version with the one in the query. Versions that are not comparable do not match.
+func (w *wanted) holds(op string, v label) bool {
+	want := &w[v.order]
+	if v.key == "" || want.lowest == "" {
+		return false
+	}
+	switch op {
+	case "<", ">=":
+		return compared(op, cmp.Compare(v.key, want.lowest))
+	case "<=", ">":
+		return compared(op, cmp.Compare(v.key, want.highest))
+	}
+	return want.lowest <= v.key && v.key <= want.highest
+}
+
+// spans reports whether a problem was seen in such a version, from its lowest to its highest one.
+func (w *wanted) spans(op string, lowest, highest label) bool {
+	switch op {
+	case "<", "<=":
+		return w.holds(op, lowest)
+	case ">", ">=":
+		return w.holds(op, highest)
+	}
+	return w.holds("<=", lowest) && w.holds(">=", highest)
 }
 
 // seen returns a match for the range of versions in which a problem was seen, from the lowest to
-// the highest.
+// the highest. Releases whose packages have different orders have a range each.
 func seen(op, value string) (func(*Problem) bool, string) {
-	key, problem := versionKey(value)
+	want, problem := wantedVersion(value)
 	return func(p *Problem) bool {
-		if p.key(p.highest) == "" {
-			return false
+		lowest, highest := p.version(p.lowest), p.version(p.highest)
+		if lowest.order == highest.order {
+			return want.spans(op, lowest, highest)
 		}
-		switch op {
-		case "<", "<=":
-			return compared(op, cmp.Compare(p.key(p.lowest), key))
-		case ">", ">=":
-			return compared(op, cmp.Compare(p.key(p.highest), key))
-		}
-		return p.key(p.lowest) <= key && key <= p.key(p.highest)
+		return slices.ContainsFunc(p.byRelease(), func(f facts) bool {
+			return want.spans(op, p.version(f.lowest), p.version(f.highest))
+		})
 	}, problem
 }
 
-func version(of func(*Problem) (key string)) func(op, value string) (func(*Problem) bool, string) {
+func ofVersion(of func(*Problem) label) func(op, value string) (func(*Problem) bool, string) {
 	return func(op, value string) (func(*Problem) bool, string) {
-		want, problem := versionKey(value)
-		return func(p *Problem) bool {
-			key := of(p)
-			return key != "" && compared(op, cmp.Compare(key, want))
-		}, problem
+		want, problem := wantedVersion(value)
+		return func(p *Problem) bool { return want.holds(op, of(p)) }, problem
 	}
 }
 

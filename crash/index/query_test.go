@@ -10,8 +10,8 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/checktest"
-	"mishap/crash/dpkg"
 	"mishap/crash/index"
+	"mishap/crash/version"
 	"mishap/db/dbtest"
 )
 
@@ -21,7 +21,7 @@ var seenOn = crash.SeenSpan{
 		Release: "Ubuntu 22.04"},
 	Last: crash.Occurrence{At: time.Date(2026, 11, 20, 5, 0, 0, 0, time.UTC), Version: "1.4-3",
 		Release: "Ubuntu 24.04"},
-	Versions: dpkg.Range{Lowest: "1.4-1", Highest: "2:1.5~rc1-2"},
+	Versions: version.Range{Lowest: "1.4-1", Highest: "2:1.5~rc1-2"},
 }
 
 // problem returns a changed copy of the sample problem, in an index of its own.
@@ -443,7 +443,7 @@ func TestFolded(t *testing.T) {
 	l := index.Bucket{ID: id(1), Head: id(1), Signature: "/Bin/Ä:11:Main", Title: "Crash", Name: "Given", Package: "Pkg",
 		Source: "src", Executable: "/Bin/Ä"}
 	b.Update(func(u *index.Updater) {
-		u.SetBucket(l, crash.SeenSpan{Versions: dpkg.Range{Lowest: "1A", Highest: "2"}})
+		u.SetBucket(l, crash.SeenSpan{Versions: version.Range{Lowest: "1A", Highest: "2"}})
 	})
 	p, _ := b.Problem(id(1))
 	for name, c := range map[string]struct {

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"mishap/crash"
-	"mishap/crash/dpkg"
+	"mishap/crash/version"
 )
 
 // BucketRow is what an index knows of a bucket from the database, to be saved and restored without it.
@@ -62,7 +62,7 @@ func (d *data) row(at int32) BucketRow {
 	for _, f := range releases {
 		all := Facts{d.labels, f}
 		r.Seen = append(r.Seen, crash.SeenSpan{First: all.First(), Last: all.Last(),
-			Versions: dpkg.Range{Lowest: all.LowestVersion(), Highest: all.HighestVersion()}})
+			Versions: version.Range{Lowest: all.LowestVersion(), Highest: all.HighestVersion()}})
 	}
 	for _, c := range b.cells {
 		r.Cells = append(r.Cells, Cell{c.version, c.n, c.day, c.origin})

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/dpkg"
 	"mishap/crash/pytext"
+	"mishap/crash/version"
 )
 
 // FacetField names a property of reports whose values can be compared: one of [FacetFields], the
@@ -308,12 +308,13 @@ type VersionRate struct {
 	Previous RateRatio   // ratio to the rate of the previous version; unknown for the first one
 }
 
-// RateVersions compares each version with the previous one in its release, by dpkg's order. active
-// contains the number of active machines of each release by day, beginning with since. The result
+// RateVersions compares each version with the previous one in its release, in the order of its packages.
+// active contains the number of active machines of each release by day, beginning with since. The result
 // is sorted by release and version, newest first.
 func RateVersions(spans []VersionSpan, active map[crash.Release][]int64, since time.Time) []VersionRate {
 	slices.SortFunc(spans, func(a, b VersionSpan) int {
-		return cmp.Or(a.Release.Compare(b.Release), dpkg.Compare(a.Version, b.Version), cmp.Compare(a.Version, b.Version))
+		return cmp.Or(a.Release.Compare(b.Release), a.Release.VersionOrder().Compare(a.Version, b.Version),
+			cmp.Compare(a.Version, b.Version))
 	})
 	rates := make([]VersionRate, len(spans))
 	for i, span := range spans {
@@ -349,14 +350,14 @@ func (k VersionKnown) Equal(other VersionKnown) bool {
 		k.Since.Equal(other.Since)
 }
 
-// VersionsByRelease are versions of a package in use that dpkg can compare.
+// VersionsByRelease are versions of a package in use that are comparable.
 type VersionsByRelease map[crash.Release][]VersionKnown
 
-// ByRelease groups versions by release. It omits those that dpkg cannot compare.
+// ByRelease groups versions by release. It omits those that are not comparable.
 func ByRelease(known []VersionKnown) VersionsByRelease {
 	grouped := VersionsByRelease{}
 	for _, k := range known {
-		if dpkg.Valid(k.Version) {
+		if k.Release.VersionOrder().Valid(k.Version) {
 			grouped[k.Release] = append(grouped[k.Release], k)
 		}
 	}
@@ -374,34 +375,35 @@ type VersionStory struct {
 // NewVersionStory combines the versions in which a problem was seen with those that show where it
 // begins and ends. In each release with the problem, these are the version after the last one, and
 // the newest. In the newest release, it adds the version before the first one. known are the
-// versions of the package in use. Versions that dpkg cannot compare are ignored.
+// versions of the package in use. Versions that are not comparable are ignored.
 func NewVersionStory(counts []crash.VersionCount, known []VersionKnown) VersionStory {
-	seen := map[crash.Release]*dpkg.Range{}
+	seen := map[crash.Release]*version.Range{}
 	for _, c := range counts {
-		if c.Reports == 0 || !dpkg.Valid(c.Version) {
+		order := c.Release.VersionOrder()
+		if c.Reports == 0 || !order.Valid(c.Version) {
 			continue
 		}
 		if seen[c.Release] == nil {
-			seen[c.Release] = &dpkg.Range{}
+			seen[c.Release] = &version.Range{}
 		}
-		seen[c.Release].Add(c.Version)
+		seen[c.Release].Add(order, c.Version)
 	}
 	before, after, newest := map[crash.Release]VersionKnown{}, map[crash.Release]VersionKnown{},
 		map[crash.Release]VersionKnown{}
 	take := func(into map[crash.Release]VersionKnown, k VersionKnown, better int) {
-		if old, ok := into[k.Release]; !ok || dpkg.Compare(k.Version, old.Version)*better > 0 {
+		if old, ok := into[k.Release]; !ok || k.Release.VersionOrder().Compare(k.Version, old.Version)*better > 0 {
 			into[k.Release] = k
 		}
 	}
 	for _, k := range known {
-		e := seen[k.Release]
-		if e == nil || !dpkg.Valid(k.Version) {
+		e, order := seen[k.Release], k.Release.VersionOrder()
+		if e == nil || !order.Valid(k.Version) {
 			continue
 		}
-		if dpkg.Compare(k.Version, e.Lowest) < 0 {
+		if order.Compare(k.Version, e.Lowest) < 0 {
 			take(before, k, 1)
 		}
-		if dpkg.Compare(k.Version, e.Highest) > 0 {
+		if order.Compare(k.Version, e.Highest) > 0 {
 			take(after, k, -1)
 			take(newest, k, 1)
 		}
@@ -434,15 +436,8 @@ func sorted(of map[crash.Release]VersionKnown) []VersionKnown {
 	return all
 }
 
-// newestVersionFirst compares versions in descending order. Versions that dpkg cannot compare come
-// last.
+// newestVersionFirst compares versions in descending order. Versions that are not comparable come last.
 func newestVersionFirst(a, b crash.VersionCount) int {
-	if valid := dpkg.Valid(a.Version); valid != dpkg.Valid(b.Version) {
-		if valid {
-			return -1
-		}
-		return 1
-	}
-	return cmp.Or(dpkg.Compare(b.Version, a.Version), strings.Compare(a.Version, b.Version),
+	return cmp.Or(crash.CompareVersions(b.Release, b.Version, a.Release, a.Version),
 		strings.Compare(a.Release.Key(), b.Release.Key()))
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/dpkg"
+	"mishap/crash/version"
 )
 
 // The update gate tells from counts whether an update of a package made things worse.
@@ -51,8 +51,11 @@ func (q GateQuestion) Path() string { return GatePath + "?" + q.Query() }
 // Check returns an error of kind Invalid if the question makes no sense.
 func (q GateQuestion) Check() error {
 	for _, v := range []string{q.Version, q.Against} {
-		if v != "" && !dpkg.Valid(v) {
-			return crash.Errorf(crash.Invalid, "bad_version", "%.80q is not a version that dpkg can compare.", v)
+		if v == "" {
+			continue
+		}
+		if err := q.Release.WantVersion(v); err != nil {
+			return err
 		}
 	}
 	switch {
@@ -60,11 +63,23 @@ func (q GateQuestion) Check() error {
 		return crash.Errorf(crash.Invalid, "missing_package", "Name a binary package.")
 	case q.Version == "":
 		return crash.Errorf(crash.Invalid, "missing_version", "Enter a version of the package.")
-	case q.Against != "" && dpkg.Compare(q.Against, q.Version) >= 0:
+	case q.Against != "" && !q.comparable():
 		return crash.Errorf(crash.Invalid, "bad_against",
 			"%s is not lower than %s: the gate compares a version with a lower one.", q.Against, q.Version)
 	}
 	return nil
+}
+
+// comparable reports whether Against is lower than Version in the release, or in any release if the question
+// names none.
+func (q GateQuestion) comparable() bool {
+	lower := func(o version.Order) bool {
+		return o.Valid(q.Against) && o.Valid(q.Version) && o.Compare(q.Against, q.Version) < 0
+	}
+	if q.Release != "" {
+		return lower(q.Release.VersionOrder())
+	}
+	return lower(version.Dpkg) || lower(version.RPM) || lower(version.Pacman)
 }
 
 // GateAnswer is the answer to a question.
@@ -324,13 +339,14 @@ func NewGatePlan(
 	machines func(time.Time) int64,
 ) (GatePlan, bool) {
 	var all []VersionKnown
+	order := release.VersionOrder()
 	for _, k := range known {
-		if k.Release == release && dpkg.Valid(k.Version) {
+		if k.Release == release && order.Valid(k.Version) {
 			k.Since = crash.Midnight(k.Since)
 			all = append(all, k)
 		}
 	}
-	slices.SortFunc(all, func(a, b VersionKnown) int { return dpkg.Order(b.Version, a.Version) })
+	slices.SortFunc(all, func(a, b VersionKnown) int { return order.Total(b.Version, a.Version) })
 	at := slices.IndexFunc(all, func(k VersionKnown) bool { return k.Version == version })
 	if at < 0 {
 		return GatePlan{}, false

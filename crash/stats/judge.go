@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/dpkg"
 )
 
 // quietDays is the number of days for which a newer version must be in use, without a report of the
@@ -19,8 +18,8 @@ const quietDays = 7
 // Judge computes the status of a problem in each release. b contains the bug and the counts, seen
 // the occurrences of the problem, and inUse the versions of its package that any report came from,
 // with the number of these reports.
-// Judge modifies none of them. It compares versions only within one release, in dpkg's order. It
-// considers whole UTC days, so its result changes only with the facts or at midnight.
+// Judge modifies none of them. It compares versions only within one release, in the order of its packages.
+// It considers whole UTC days, so its result changes only with the facts or at midnight.
 func Judge(b crash.Bucket, seen []crash.VersionSeen, inUse VersionsByRelease, now time.Time) crash.Status {
 	j := newJudgement(b, seen, inUse, now)
 	out := crash.Status{Read: j.read}
@@ -170,12 +169,13 @@ func is(releases []crash.ReleaseStatus, word crash.StateWord) []crash.ReleaseSta
 // release computes the status of the problem in one release in which it was seen.
 func (j *judgement) release(release crash.Release, seen []crash.VersionSeen) crash.ReleaseStatus {
 	r := crash.ReleaseStatus{Release: release, Word: crash.StateOpen}
+	order := release.VersionOrder()
 	for _, o := range seen {
 		r.Reports += o.Reports
 		r.Week += o.Week
 		r.Last = crash.Later(r.Last, o.Last)
 		if isComparable(release, o.Version) {
-			r.Highest = dpkg.Max(r.Highest, o.Version)
+			r.Highest = order.Max(r.Highest, o.Version)
 		}
 	}
 	j.newer(&r, seen)
@@ -200,7 +200,7 @@ func (j *judgement) release(release crash.Release, seen []crash.VersionSeen) cra
 // isComparable reports whether a version can be compared with others of the release. Reports
 // without a release can come from any.
 func isComparable(release crash.Release, version string) bool {
-	return release != "" && dpkg.Valid(version)
+	return release != "" && release.VersionOrder().Valid(version)
 }
 
 // newer sets the versions in use that are higher than those with the problem, and how many more
@@ -210,25 +210,25 @@ func (j *judgement) newer(r *crash.ReleaseStatus, seen []crash.VersionSeen) {
 		return
 	}
 	var with int64 // reports of the problem
-	lowest := r.Highest
+	lowest, order := r.Highest, r.Release.VersionOrder()
 	for _, o := range seen {
 		if isComparable(r.Release, o.Version) {
 			with += o.Reports
-			if dpkg.Compare(o.Version, lowest) < 0 {
+			if order.Compare(o.Version, lowest) < 0 {
 				lowest = o.Version
 			}
 		}
 	}
 	var of int64 // reports of the package from the versions with the problem, and those in between
 	for _, k := range j.inUse[r.Release] {
-		if dpkg.Compare(k.Version, r.Highest) <= 0 {
-			if dpkg.Compare(k.Version, lowest) >= 0 {
+		if order.Compare(k.Version, r.Highest) <= 0 {
+			if order.Compare(k.Version, lowest) >= 0 {
 				of += k.Reports
 			}
 			continue
 		}
 		r.NewerCount += k.Reports
-		r.Newer = dpkg.Max(r.Newer, k.Version)
+		r.Newer = order.Max(r.Newer, k.Version)
 		if r.NewerSince.IsZero() || k.Since.Before(r.NewerSince) {
 			r.NewerSince = k.Since
 		}
@@ -261,6 +261,7 @@ func (j *judgement) afterFix(r *crash.ReleaseStatus, seen []crash.VersionSeen, s
 	if r.Fix = says.fix; r.Fix == "" {
 		r.FixAfter = j.knownAt(r.Release, says.closed)
 	}
+	order := r.Release.VersionOrder()
 	recent := func(o crash.VersionSeen) bool {
 		return says.closed.IsZero() || !o.Last.Before(crash.Midnight(says.closed))
 	}
@@ -269,9 +270,9 @@ func (j *judgement) afterFix(r *crash.ReleaseStatus, seen []crash.VersionSeen, s
 		case !isComparable(r.Release, o.Version):
 			return false
 		case r.Fix != "":
-			return dpkg.Compare(o.Version, r.Fix) >= 0
+			return order.Compare(o.Version, r.Fix) >= 0
 		case r.FixAfter != "":
-			return dpkg.Compare(o.Version, r.FixAfter) > 0 && recent(o)
+			return order.Compare(o.Version, r.FixAfter) > 0 && recent(o)
 		}
 		return false
 	}
@@ -280,7 +281,7 @@ func (j *judgement) afterFix(r *crash.ReleaseStatus, seen []crash.VersionSeen, s
 		switch {
 		case hasFix(o):
 			r.Word, r.Again = crash.StateRegression, r.Again+o.Reports
-			r.AgainAt = dpkg.Max(r.AgainAt, o.Version)
+			r.AgainAt = order.Max(r.AgainAt, o.Version)
 		case o.Week > 0 && recent(o) && (!isComparable(r.Release, o.Version) || r.Fix == "" && r.FixAfter == ""):
 			r.Unclear = true
 		}
@@ -296,7 +297,7 @@ func (j *judgement) knownAt(release crash.Release, t time.Time) string {
 	version := ""
 	for _, k := range j.inUse[release] {
 		if !t.IsZero() && !k.Arrived.After(t) {
-			version = dpkg.Max(version, k.Version)
+			version = release.VersionOrder().Max(version, k.Version)
 		}
 	}
 	return version
@@ -466,9 +467,9 @@ func distributionsOf(tasks []crash.BugTask) []string {
 func (j *judgement) fixFor(release crash.Release, ofSeries bool) (version string, has bool) {
 	var here, before, unplaced []string
 	elsewhere := false
-	distribution := release.Distribution()
+	distribution, order := release.Distribution(), release.VersionOrder()
 	for _, f := range j.reading.Fixes {
-		if f.Package != j.b.SourcePackage || !dpkg.Valid(f.Version) {
+		if f.Package != j.b.SourcePackage || !order.Valid(f.Version) {
 			continue
 		}
 		switch to := crash.BuiltInReleases().Named(distribution, f.Series); {
@@ -483,10 +484,10 @@ func (j *judgement) fixFor(release crash.Release, ofSeries bool) (version string
 		}
 	}
 	if len(here) > 0 {
-		return dpkg.Max(here...), true
+		return order.Max(here...), true
 	}
 	if ofSeries || release == "" || distribution == "" {
-		return dpkg.Max(unplaced...), true
+		return order.Max(unplaced...), true
 	}
 	newest := release.Key() == j.newestOf(distribution).Key() && !elsewhere
 	for _, v := range unplaced {
@@ -495,16 +496,17 @@ func (j *judgement) fixFor(release crash.Release, ofSeries bool) (version string
 		}
 	}
 	if len(before) > 0 {
-		return dpkg.Max(before...), true
+		return order.Max(before...), true
 	}
 	return "", newest && len(unplaced) == 0 || len(distributionsOf(j.reading.Tasks)) == 0
 }
 
 func (j *judgement) arrived(release crash.Release, version string) bool {
-	inUse := func(k VersionKnown) bool { return dpkg.Compare(k.Version, version) >= 0 }
+	order := release.VersionOrder()
+	inUse := func(k VersionKnown) bool { return order.Compare(k.Version, version) >= 0 }
 	return slices.ContainsFunc(j.inUse[release], inUse) ||
 		slices.ContainsFunc(j.seen[release], func(o crash.VersionSeen) bool {
-			return dpkg.Valid(o.Version) && dpkg.Compare(o.Version, version) >= 0
+			return order.Valid(o.Version) && order.Compare(o.Version, version) >= 0
 		})
 }
 
@@ -557,7 +559,7 @@ func seenAgain(f *crash.ManualFix, seen []crash.VersionSeen) {
 		f.Again += o.Reports - before
 		f.Last = crash.Later(f.Last, o.Last)
 		newer := o.Release.Compare(f.AgainIn)
-		if f.AgainAt == "" || newer > 0 || newer == 0 && dpkg.Compare(o.Version, f.AgainAt) > 0 {
+		if f.AgainAt == "" || newer > 0 || newer == 0 && o.Release.VersionOrder().Compare(o.Version, f.AgainAt) > 0 {
 			f.AgainIn, f.AgainAt = o.Release, o.Version
 		}
 	}
@@ -568,13 +570,14 @@ func seenAgain(f *crash.ManualFix, seen []crash.VersionSeen) {
 // muted.
 func Met(u crash.MuteUntil, seen []crash.FixedIn, known map[crash.Release]string) string {
 	for _, o := range seen {
-		if !dpkg.Valid(o.Version) {
+		order := o.Release.VersionOrder()
+		if !order.Valid(o.Version) {
 			continue
 		}
-		if u.Version != "" && (u.Release == "" || u.Release == o.Release) && dpkg.Compare(o.Version, u.Version) >= 0 {
+		if u.Version != "" && (crash.FixedIn{Release: u.Release, Version: u.Version}).Has(o.Release, o.Version) {
 			return crash.SeenIn(o.Release, o.Version)
 		}
-		if highest, before := known[o.Release]; u.Newer && (!before || dpkg.Order(o.Version, highest) > 0) {
+		if highest, before := known[o.Release]; u.Newer && (!before || order.Total(o.Version, highest) > 0) {
 			return crash.SeenIn(o.Release, o.Version)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/checktest"
-	"mishap/crash/dpkg"
 	"mishap/crash/stats"
+	"mishap/crash/version"
 )
 
 const (
@@ -678,13 +678,13 @@ func ofRelease(r crash.ReleaseStatus, s situation) (found []string) {
 		found = append(found, fmt.Sprintf("%s: ", r.Release)+fmt.Sprintf(format, args...))
 	}
 	for _, o := range s.seen {
-		if o.Release != r.Release || !dpkg.Valid(o.Version) || r.Release == "" {
+		if o.Release != r.Release || !version.Dpkg.Valid(o.Version) || r.Release == "" {
 			continue
 		}
-		if r.Fix != "" && r.Word == crash.StateFixed && dpkg.Compare(o.Version, r.Fix) >= 0 {
+		if r.Fix != "" && r.Word == crash.StateFixed && version.Dpkg.Compare(o.Version, r.Fix) >= 0 {
 			wrong("fixed in %s, seen in %s", r.Fix, o.Version)
 		}
-		if r.Newer != "" && dpkg.Compare(o.Version, r.Newer) >= 0 {
+		if r.Newer != "" && version.Dpkg.Compare(o.Version, r.Newer) >= 0 {
 			wrong("%s is in use without it, seen in %s", r.Newer, o.Version)
 		}
 		if o.Week > 0 && r.Word == crash.StateGone {

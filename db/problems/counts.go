@@ -266,8 +266,8 @@ const sqlBucketVersionSpans = `
 	order by v.version_key desc nulls last, v.version, v.release`
 
 // BucketVersionSpans returns the number of reports and distinct machines, and the first and last
-// day, for each version and release of a bucket's problem. It sorts by version in dpkg's order,
-// newest first.
+// day, for each version and release of a bucket's problem. It sorts by version, newest
+// first, see [crash.CompareVersions].
 func (s *Store) BucketVersionSpans(ctx context.Context, id crash.BucketID) ([]stats.BucketVersion, error) {
 	spans, err := db.List(ctx, s.Pool, sqlBucketVersionSpans, pgx.NamedArgs{"bucket": id[:]},
 		db.Into(func(v *stats.BucketVersion) []any {

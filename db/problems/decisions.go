@@ -12,7 +12,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
-	"mishap/crash/dpkg"
 	"mishap/crash/index"
 	"mishap/crash/stats"
 	"mishap/db"
@@ -192,7 +191,7 @@ const ErrSeen = "seen_already"
 func seenAlready(before map[crash.Release]map[string]int64) string {
 	var parts []string
 	for _, release := range slices.SortedFunc(maps.Keys(before), func(a, b crash.Release) int { return b.Compare(a) }) {
-		for _, version := range slices.SortedFunc(maps.Keys(before[release]), dpkg.Compare) {
+		for _, version := range slices.SortedFunc(maps.Keys(before[release]), release.VersionOrder().Total) {
 			n := before[release][version]
 			parts = append(parts, crash.FixedIn{Release: release, Version: version}.String()+": "+
 				crash.Counted(n, "report", "reports"))
@@ -237,7 +236,7 @@ func reports(ctx context.Context, q db.Querier, bucket crash.BucketID, fixes []c
 func highest(seen []crash.FixedIn) map[crash.Release]string {
 	top := map[crash.Release]string{}
 	for _, o := range seen {
-		if old, ok := top[o.Release]; !ok || dpkg.Order(o.Version, old) > 0 {
+		if old, ok := top[o.Release]; !ok || o.Release.VersionOrder().Total(o.Version, old) > 0 {
 			top[o.Release] = o.Version
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
-	"mishap/crash/dpkg"
 	"mishap/crash/stats"
 	"mishap/db"
 )
@@ -140,13 +139,15 @@ func (s *Store) gateBuckets(ctx context.Context, results []stats.GateResult) (ma
 
 // knownVersions returns the highest versions in use in a release, or in any.
 func knownVersions(known []stats.VersionKnown, release crash.Release) []string {
+	known = slices.SortedFunc(slices.Values(known), func(a, b stats.VersionKnown) int {
+		return crash.CompareVersions(b.Release, b.Version, a.Release, a.Version)
+	})
 	var versions []string
 	for _, k := range known {
 		if (release == "" || k.Release == release) && !slices.Contains(versions, k.Version) {
 			versions = append(versions, k.Version)
 		}
 	}
-	slices.SortFunc(versions, func(a, b string) int { return dpkg.Order(b, a) })
 	return versions[:min(len(versions), maxKnownVersions)]
 }
 
@@ -204,7 +205,7 @@ func (s *Store) assess(
 	}
 	args := pgx.NamedArgs{
 		"package": pkg, "release": plan.Release, "new": plan.Version, "old": plan.Against, "since": since, "until": today,
-		"uncounted": stats.GateUncounted(), "key": dpkg.Key(plan.Version),
+		"uncounted": stats.GateUncounted(), "key": plan.Release.VersionOrder().Key(plan.Version),
 		"before_since": plan.Before.Since, "before_until": plan.Before.Until, "after_since": plan.After.Since,
 		"after_until": plan.After.Until, "history_since": plan.History.Since, "history_until": plan.History.Until,
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
-	"mishap/crash/dpkg"
 	"mishap/crash/grouping"
 	"mishap/crash/privacy"
+	"mishap/crash/version"
 	"mishap/db"
 )
 
@@ -482,12 +482,12 @@ const (
 			coalesce(v.versions, '{}'), coalesce(v.releases, '{}')
 		from buckets as b
 			left join (
-				select bucket_id, array_agg(distinct version) as versions, array_agg(distinct release) as releases
+				select bucket_id, array_agg(version) as versions, array_agg(release) as releases
 				from bucket_versions group by bucket_id
 			) as v on v.bucket_id = b.id
 		where @everything or b.id in (select id from check_buckets)`
 	keysOfVersions = `
-		select distinct version, version_key from bucket_versions
+		select distinct release, version, version_key from bucket_versions
 		where @everything or bucket_id in (select id from check_buckets)`
 	reportsWithoutBucket = `
 		select r.id from check_reports as r
@@ -505,7 +505,7 @@ func (c *checking) checkEnds(ctx context.Context) error {
 		lowVersion, topVersion string
 		lowRelease, topRelease crash.Release
 		versions               []string
-		releases               []crash.Release
+		releases               []crash.Release // of each version
 	)
 	if err := db.Each(ctx, c, endsOfBuckets, everything, []any{&id, &headExists, &lowVersion, &topVersion, &lowRelease,
 		&topRelease, &versions, &releases}, func() {
@@ -513,9 +513,11 @@ func (c *checking) checkEnds(ctx context.Context) error {
 		if !headExists {
 			c.differ("the problem that stands for another", id.String(), "", "a problem")
 		}
-		if r := rangeOf(versions); dpkg.Compare(r.Lowest, lowVersion) != 0 || dpkg.Compare(r.Highest, topVersion) != 0 {
+		lowest, highest := endsOf(releases, versions)
+		if lowest.Release.VersionOrder().Compare(lowest.Version, lowVersion) != 0 ||
+			highest.Release.VersionOrder().Compare(highest.Version, topVersion) != 0 {
 			c.differ("first and last version of a problem", id.String(), lowVersion+" – "+topVersion,
-				r.Lowest+" – "+r.Highest)
+				lowest.Version+" – "+highest.Version)
 		}
 		var low, top crash.Release
 		if releases = slices.DeleteFunc(releases, func(r crash.Release) bool { return r == "" }); len(releases) > 0 {
@@ -537,17 +539,18 @@ func (c *checking) checkEnds(ctx context.Context) error {
 	return c.checkBuckets(ctx, everything)
 }
 
-// checkKeys compares stored sort keys of versions with those that package dpkg computes.
+// checkKeys compares stored sort keys of versions with those that the order of their release computes.
 func (c *checking) checkKeys(ctx context.Context, sql string, args pgx.NamedArgs) error {
-	var version string
+	var in crash.FixedIn
 	var key []byte
-	return db.Each(ctx, c, sql, args, []any{&version, &key}, func() {
+	return db.Each(ctx, c, sql, args, []any{&in.Release, &in.Version, &key}, func() {
 		var want []byte
-		if dpkg.Valid(version) {
-			want = dpkg.Key(version)
+		if order := in.Release.VersionOrder(); order.Valid(in.Version) {
+			want = order.Key(in.Version)
 		}
 		if c.result.Counts++; !bytes.Equal(key, want) {
-			c.differ("the place of a version in the order", version, fmt.Sprintf("%x", key), fmt.Sprintf("%x", want))
+			c.differ("the place of a version in the order", in.String(), fmt.Sprintf("%x", key),
+				fmt.Sprintf("%x", want))
 		}
 	})
 }
@@ -576,12 +579,21 @@ func (c *checking) differ(count, of, stored, recounted string) {
 	}
 }
 
-// rangeOf returns the lowest and the highest of some versions.
-func rangeOf(versions []string) (r dpkg.Range) {
-	for _, v := range versions {
-		r.Add(v)
+// endsOf returns the lowest and the highest of some versions, with the release of each.
+func endsOf(releases []crash.Release, versions []string) (lowest, highest crash.FixedIn) {
+	for i, v := range versions {
+		in := crash.FixedIn{Release: releases[i], Version: v}
+		if !in.Release.VersionOrder().Valid(v) {
+			continue
+		}
+		if lowest.Version == "" || crash.CompareVersions(in.Release, v, lowest.Release, lowest.Version) < 0 {
+			lowest = in
+		}
+		if highest.Version == "" || crash.CompareVersions(in.Release, v, highest.Release, highest.Version) > 0 {
+			highest = in
+		}
 	}
-	return r
+	return lowest, highest
 }
 
 // Expire returns the fields of a report without private ones, and the sorted names of those that it
@@ -672,7 +684,7 @@ const (
 			coalesce(c.versions, '{}'), c.release is not null
 		from stored as s full join ends as e using (bucket_id, release) full join counted as c using (bucket_id, release)`
 	keysOfSeen = `
-		select distinct o.version, o.key
+		select distinct r.release, o.version, o.key
 		from bucket_releases as r cross join lateral (values
 			((r.first_seen).version, (r.first_seen).version_key), ((r.last_seen).version, (r.last_seen).version_key),
 			((r.lowest_version).version, (r.lowest_version).key), ((r.highest_version).version, (r.highest_version).key)
@@ -695,36 +707,40 @@ type storedSeen struct {
 // compares versions in Go, and checks the sort keys separately.
 func (c *checking) checkSeen(ctx context.Context, args pgx.NamedArgs) error {
 	var id crash.BucketID
-	var release string
+	var release crash.Release
 	var row storedSeen
 	if err := db.Each(ctx, c, seenOfReports, args,
 		[]any{&id, &release, db.OrZero(&row.first.At), &row.first.Version,
 			db.OrZero(&row.last.At), &row.last.Version, &row.lowest, &row.highest, &row.exists, db.OrZero(&row.oldest),
 			&row.oldestIn, db.OrZero(&row.newest), &row.newestIn, &row.counted, &row.expected}, func() {
 			c.result.Counts += 4
-			c.compareSeen(id.String()+" "+release, row)
+			c.compareSeen(id.String(), release, row)
 		}); err != nil {
 		return err
 	}
 	return c.checkKeys(ctx, keysOfSeen, args)
 }
 
-func (c *checking) compareSeen(of string, k storedSeen) {
+func (c *checking) compareSeen(bucket string, release crash.Release, k storedSeen) {
+	of, order := bucket+" "+string(release), release.VersionOrder()
 	if k.exists != k.expected {
 		c.differ("a release in which a problem was seen", of, is(k.exists), is(k.expected))
 		return
 	}
-	counted := rangeOf(k.counted)
-	if dpkg.Compare(k.lowest, counted.Lowest) != 0 || dpkg.Compare(k.highest, counted.Highest) != 0 {
+	var counted version.Range
+	for _, v := range k.counted {
+		counted.Add(order, v)
+	}
+	if order.Compare(k.lowest, counted.Lowest) != 0 || order.Compare(k.highest, counted.Highest) != 0 {
 		c.differ("lowest and highest version of a problem in a release", of,
 			k.lowest+" – "+k.highest, counted.Lowest+" – "+counted.Highest)
 	}
 	oldest, newest := crash.Occurrence{At: k.oldest}, crash.Occurrence{At: k.newest}
 	if len(k.oldestIn) > 0 {
-		oldest.Version = slices.MinFunc(k.oldestIn, dpkg.Order)
+		oldest.Version = slices.MinFunc(k.oldestIn, order.Total)
 	}
 	if len(k.newestIn) > 0 {
-		newest.Version = slices.MaxFunc(k.newestIn, dpkg.Order)
+		newest.Version = slices.MaxFunc(k.newestIn, order.Total)
 	}
 	// A dropped report may have come before or after the stored ones.
 	early, late := c.dropped && k.first.At.Before(oldest.At), c.dropped && k.last.At.After(newest.At)

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"mishap/crash"
-	"mishap/crash/dpkg"
+	"mishap/crash/version"
 )
 
 const maxBugNumber = 999_999_999
@@ -313,7 +313,7 @@ func (a *answers) mostRecent(ctx context.Context, _ input, body []byte) (any, er
 	series := a.seriesOf(q.Release)
 	for i, p := range q.Packages {
 		versions := crash.Versions(facts[i].In(series, "Release", "Security", "Updates"))
-		isNewest := len(versions) == 0 || dpkg.Compare(p.LastSeen, versions[len(versions)-1]) >= 0
+		isNewest := len(versions) == 0 || version.Dpkg.Compare(p.LastSeen, versions[len(versions)-1]) >= 0
 		out.Packages[p.Package+" "+p.LastSeen] = isNewest
 	}
 	return out, nil

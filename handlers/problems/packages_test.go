@@ -188,7 +188,7 @@ func TestGatePage(t *testing.T) {
 		"package nosuch")
 	c.Get("/gate?package=tidewatch").Want(http.StatusUnprocessableEntity).WantText(".error", "Enter a version")
 	ask("1.10-1", "&against=1.11-1").Want(http.StatusUnprocessableEntity).WantText(".error", "not lower")
-	ask("_").Want(http.StatusUnprocessableEntity).WantText(".error", "dpkg")
+	ask("_").Want(http.StatusUnprocessableEntity).WantText(".error", "not a version")
 	unknown := ask("2.0").Want(http.StatusOK).WantText(".gate-verdict", "no release has a report of tidewatch 2.0")
 	if got := unknown.Attr("main a[href*='version=1.11-1']", "href"); got != "/gate?package=tidewatch&version=1.11-1" {
 		t.Errorf("unknown version: got link %q", got)

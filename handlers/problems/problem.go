@@ -441,7 +441,7 @@ func (s *Pages) impact(r *http.Request, b crash.Bucket, versions []crash.Version
 // status.
 func (s *Pages) versions(r *http.Request, b crash.Bucket) (view.VersionFacts, error) {
 	ctx := r.Context()
-	facts := view.VersionFacts{Now: s.web.Now(), Releases: s.web.Releases, Last: map[string]time.Time{}}
+	facts := view.VersionFacts{Now: s.web.Now(), Releases: s.web.Releases, Last: map[crash.FixedIn]time.Time{}}
 	counts, err := s.Store.BucketVersions(ctx, b.ID)
 	if err != nil {
 		return facts, err
@@ -457,9 +457,7 @@ func (s *Pages) versions(r *http.Request, b crash.Bucket) (view.VersionFacts, er
 		return facts, err
 	}
 	for _, span := range problems.Spans(b.ID) {
-		if last := span.Last; last.After(facts.Last[span.Version]) {
-			facts.Last[span.Version] = last
-		}
+		facts.Last[crash.FixedIn{Release: span.Release, Version: span.Version}] = span.Last
 	}
 	facts.Status, facts.Bug = b.Status, b.Bug.OtherText(b.Bug.Counts())
 	for _, r := range b.Status.Releases {

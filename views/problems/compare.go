@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"mishap/crash"
-	"mishap/crash/dpkg"
 	"mishap/crash/grouping"
 	"mishap/crash/stats"
 	"mishap/views/layout"
@@ -139,7 +138,7 @@ func (p PackagePage) Compare(a, b string) Comparison {
 	if c.A.Release != c.B.Release || c.A == c.B {
 		return c
 	}
-	if c.Newer, c.Older = c.A, c.B; dpkg.Compare(c.A.Version, c.B.Version) < 0 {
+	if c.Newer, c.Older = c.A, c.B; c.A.Release.VersionOrder().Compare(c.A.Version, c.B.Version) < 0 {
 		c.Newer, c.Older = c.B, c.A
 	}
 	c.New, c.Gone = p.changes(c.Newer, c.Older)

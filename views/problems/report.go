@@ -15,8 +15,8 @@ import (
 	"github.com/a-h/templ"
 
 	"mishap/crash"
-	"mishap/crash/dpkg"
 	"mishap/crash/grouping"
+	"mishap/crash/version"
 	"mishap/views/layout"
 )
 
@@ -443,6 +443,7 @@ type MachineLane struct {
 	Problems    int // number of distinct problems
 	First, Last time.Time
 	Versions    []string // newest first
+	order       version.Order
 	slots       []int
 }
 
@@ -464,7 +465,7 @@ func NewMachineStory(rows []crash.ReportRow, more bool, now time.Time) MachineSt
 		at := when(r)
 		lane := lanes[r.Package]
 		if lane == nil {
-			lane = &MachineLane{Package: r.Package, slots: make([]int, s.slots())}
+			lane = &MachineLane{Package: r.Package, order: r.Release.VersionOrder(), slots: make([]int, s.slots())}
 			lanes[r.Package], problems[r.Package] = lane, map[crash.BucketID]bool{}
 		}
 		lane.add(r, at)
@@ -476,7 +477,7 @@ func NewMachineStory(rows []crash.ReportRow, more bool, now time.Time) MachineSt
 	}
 	for name, lane := range lanes {
 		lane.Problems = len(problems[name])
-		slices.SortFunc(lane.Versions, func(a, b string) int { return cmp.Or(dpkg.Compare(b, a), strings.Compare(a, b)) })
+		slices.SortFunc(lane.Versions, func(a, b string) int { return lane.order.Total(b, a) })
 		s.Lanes = append(s.Lanes, *lane)
 	}
 	slices.SortFunc(s.Lanes, func(a, b MachineLane) int {

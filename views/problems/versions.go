@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"mishap/crash"
-	"mishap/crash/dpkg"
 	"mishap/crash/stats"
+	"mishap/crash/version"
 	"mishap/views/layout"
 )
 
@@ -26,7 +26,7 @@ type VersionTable struct {
 	now      time.Time
 }
 
-// VersionRow is one package version.
+// VersionRow is one package version. Releases whose packages have another order have another row.
 type VersionRow struct {
 	Version string
 	Counts  []int64 // by the releases of the table; [inUse]: the version is in use there, without this problem
@@ -39,6 +39,21 @@ type VersionRow struct {
 	Link    string    // address of the version in its archive
 
 	column int // number of the first release with the version
+	key    rowKey
+}
+
+// rowKey identifies a row: a version, and the order in which it is comparable.
+type rowKey struct {
+	version string
+	order   version.Order // version.Orders: it is not comparable
+}
+
+func rowOf(release crash.Release, text string) rowKey {
+	order := release.VersionOrder()
+	if !order.Valid(text) {
+		order = version.Orders
+	}
+	return rowKey{text, order}
 }
 
 // inUse replaces a count of 0 where a version is in use.
@@ -48,8 +63,8 @@ const inUse = -1
 type VersionFacts struct {
 	Story stats.VersionStory
 	Known []stats.VersionKnown // versions of the package in use
-	// Last is the last day on which the problem was seen, by version.
-	Last   map[string]time.Time
+	// Last is the last day on which the problem was seen, by version and release.
+	Last   map[crash.FixedIn]time.Time
 	Status crash.Status                                       // names the versions that have a fix
 	Bug    string                                             // the bug that names the fixes
 	Link   func(version string, release crash.Release) string // address of a version in its archive; nil: there are none
@@ -78,25 +93,27 @@ func (f VersionFacts) Table() VersionTable {
 	slices.SortStableFunc(t.Releases, func(a, b crash.Release) int { return groupOf(a) - groupOf(b) })
 	t.Totals = make([]int64, len(t.Releases))
 	for _, c := range f.Story.Counts {
-		if len(t.Rows) == 0 || t.Rows[len(t.Rows)-1].Version != c.Version {
+		if key := rowOf(c.Release, c.Version); len(t.Rows) == 0 || t.Rows[len(t.Rows)-1].key != key {
 			t.Rows = append(t.Rows, VersionRow{Version: c.Version, Counts: make([]int64, len(t.Releases)),
-				Last: f.Last[c.Version], column: len(t.Releases)})
+				column: len(t.Releases), key: key})
 		}
 		row, i := &t.Rows[len(t.Rows)-1], slices.Index(t.Releases, list.Of(c.Release))
 		row.Counts[i] += c.Reports
 		row.Total += c.Reports
 		row.column = min(row.column, i)
+		row.Last = crash.Later(row.Last, f.Last[crash.FixedIn{Release: c.Release, Version: c.Version}])
 		t.Totals[i] += c.Reports
 		t.Total += c.Reports
 		t.most = max(t.most, row.Counts[i])
 	}
-	rows := map[string]*VersionRow{}
+	rows := map[rowKey]*VersionRow{}
 	for i := range t.Rows {
-		rows[t.Rows[i].Version] = &t.Rows[i]
+		rows[t.Rows[i].key] = &t.Rows[i]
 		t.dated = t.dated || !t.Rows[i].Last.IsZero()
 	}
 	for _, k := range f.Known {
-		if row, i := rows[k.Version], slices.Index(t.Releases, k.Release); row != nil && i >= 0 && row.Counts[i] == 0 {
+		row, i := rows[rowOf(k.Release, k.Version)], slices.Index(t.Releases, k.Release)
+		if row != nil && i >= 0 && row.Counts[i] == 0 {
 			row.Counts[i] = inUse
 		}
 	}
@@ -116,7 +133,7 @@ func (t *VersionTable) mark() {
 		newer := false
 		for j := range t.Rows {
 			switch row := &t.Rows[j]; {
-			case row.Counts[i] > 0 && dpkg.Valid(row.Version):
+			case row.Counts[i] > 0 && row.key.order != version.Orders:
 				seen = append(seen, row)
 			case row.Counts[i] == inUse:
 				newer = newer || len(seen) == 0
@@ -177,14 +194,14 @@ func (row *VersionRow) inReleases() (n int) {
 
 // mark marks the versions with a fix: those of the status, else perhaps the version after the last
 // one with the problem.
-func (f VersionFacts) mark(t *VersionTable, rows map[string]*VersionRow) {
+func (f VersionFacts) mark(t *VersionTable, rows map[rowKey]*VersionRow) {
 	for _, k := range f.Story.Before {
-		if row := rows[k.Version]; row != nil && row.Total == 0 {
+		if row := rows[rowOf(k.Release, k.Version)]; row != nil && row.Total == 0 {
 			row.Mark, row.Why = "before", "In use in "+releaseName(k.Release)+" before the problem appeared"
 		}
 	}
 	for _, k := range f.Story.After {
-		row := rows[k.Version]
+		row := rows[rowOf(k.Release, k.Version)]
 		if row == nil || row.Total > 0 {
 			continue
 		}
@@ -198,7 +215,7 @@ func (f VersionFacts) mark(t *VersionTable, rows map[string]*VersionRow) {
 		}
 	}
 	for _, r := range f.Status.Releases {
-		row, i := rows[r.Fix], slices.Index(t.Releases, r.Release)
+		row, i := rows[rowOf(r.Release, r.Fix)], slices.Index(t.Releases, r.Release)
 		if r.Fix == "" || row == nil || i < 0 {
 			continue
 		}
@@ -282,7 +299,7 @@ func (t VersionTable) left(shown []VersionRow) string {
 	var older, without int64
 	for _, row := range t.Rows {
 		switch {
-		case slices.ContainsFunc(shown, func(s VersionRow) bool { return s.Version == row.Version }):
+		case slices.ContainsFunc(shown, func(s VersionRow) bool { return s.key == row.key }):
 		case row.Total > 0:
 			older++
 		default:
