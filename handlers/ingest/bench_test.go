@@ -24,6 +24,7 @@ import (
 	"mishap/db"
 	"mishap/db/bugs"
 	"mishap/db/dbtest"
+	"mishap/db/doors"
 	"mishap/db/embedded"
 	"mishap/db/symbols"
 	"mishap/handlers/ingest"
@@ -48,7 +49,8 @@ func BenchmarkReports(b *testing.B) {
 	must(pool.Exec(b.Context(), sqlLeastTables))(b)
 	processes := must(dbtest.FindProcesses(b.Context(), os.Getpid(), server.URL()))(b)
 	load := crashtest.NewLoad(time.Now())
-	uReports := newUReportLoad(b)
+	uReports, known := newUReportLoad(b), doors.New(store)
+	envelopes := newEnvelopeLoad(b, known)
 	for _, connections := range []int{1, 8, 32, 128} {
 		rates, perReport := map[string]float64{}, map[string]float64{}
 		for _, v := range []struct {
@@ -61,12 +63,13 @@ func BenchmarkReports(b *testing.B) {
 			{"one-row", startLess(b, pool, sqlStoreRow, 16, 1)},
 			{"stored-and-counted", store},
 			{"ureports", store},
+			{"envelopes", store},
 		} {
 			b.Run(fmt.Sprintf("connections=%d/%s", connections, v.name), func(b *testing.B) {
 				h := must(ingest.New(ingest.Deps{
 					Intake: intake.New(intake.Config{MaxAgeDays: 366}, v.store),
 					Store:  symbols.New(store), Cores: openCores(b, b.TempDir()), WantCores: true, MaxBytes: 16 << 20,
-					Bugs: bugs.New(store),
+					Bugs: bugs.New(store), Doors: known,
 				}))(b)
 				want := http.StatusOK
 				if v.name == "ureports" {
@@ -78,9 +81,12 @@ func BenchmarkReports(b *testing.B) {
 				b.RunParallel(func(pb *testing.PB) {
 					for pb.Next() {
 						w := httptest.NewRecorder()
-						if v.name == "ureports" {
+						switch v.name {
+						case "ureports":
 							h.ServeHTTP(w, uReports.next(b))
-						} else {
+						case "envelopes":
+							h.ServeHTTP(w, envelopes.next(b))
+						default:
 							path, body := load.Next()
 							h.ServeHTTP(w, httptest.NewRequestWithContext(b.Context(), http.MethodPost, path,
 								bytes.NewReader(body)))
@@ -102,7 +108,7 @@ func BenchmarkReports(b *testing.B) {
 					}
 				}
 				perReport[v.name] = cpu / float64(b.N)
-				if v.name == "ureports" && perReport["stored-and-counted"] > 0 {
+				if (v.name == "ureports" || v.name == "envelopes") && perReport["stored-and-counted"] > 0 {
 					b.ReportMetric(perReport["stored-and-counted"]/perReport[v.name], "per-CPU-second-of-whoopsie's")
 				}
 			})
@@ -134,6 +140,37 @@ func (l *uReportLoad) next(b *testing.B) *http.Request {
 	body := l.before + fmt.Sprint("machine-", n) + l.middle + fmt.Sprint("tide_parse_", n*n%997%500) + l.after
 	r := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/reports/new/", strings.NewReader(body))
 	r.Header.Set("Content-Type", "multipart/form-data; boundary=------------------------d74496d66958873e")
+	return r
+}
+
+// envelopeLoad makes envelopes as sentry-go sends them, of many machines, each of one of 500 problems.
+type envelopeLoad struct {
+	path, key, event string
+	sent             atomic.Int64
+}
+
+func newEnvelopeLoad(b *testing.B, known *doors.Store) *envelopeLoad {
+	b.Helper()
+	must(known.CreateProject(b.Context(), crash.Project{Name: "chartd", Source: "chartd"}, "ada"))(b)
+	p := must(known.Projects(b.Context()))(b)[0]
+	_, rest, _ := strings.Cut(string(envelope(b, "go-panic.envelope")), "\n") // the header
+	_, event, ok := strings.Cut(rest, "\n")
+	event = strings.NewReplacer("c664efafa4a34d72895e4b42a2792bfe", "EVENT-ID", "buoy9", "MACHINE", "func1", "FUNCTION",
+		"2026-11-29T", time.Now().UTC().Format("2006-01-02T")).Replace(strings.TrimSpace(event))
+	if !ok || !strings.Contains(event, "EVENT-ID") || !strings.Contains(event, "FUNCTION") {
+		b.Fatal("the sample has another form")
+	}
+	return &envelopeLoad{path: fmt.Sprintf("/api/%d/envelope/", p.Number), key: p.Key(), event: event}
+}
+
+func (l *envelopeLoad) next(b *testing.B) *http.Request {
+	n := l.sent.Add(1)
+	id := fmt.Sprintf("%032x", n)
+	event := strings.NewReplacer("EVENT-ID", id, "MACHINE", fmt.Sprint("machine-", n), "FUNCTION",
+		fmt.Sprint("func", n*n%997%500)).Replace(l.event)
+	body := fmt.Sprintf("{\"event_id\":\"%s\"}\n{\"type\":\"event\",\"length\":%d}\n%s\n", id, len(event), event)
+	r := httptest.NewRequestWithContext(b.Context(), http.MethodPost, l.path, strings.NewReader(body))
+	r.Header.Set("X-Sentry-Auth", "Sentry sentry_version=7, sentry_client=sentry.go/0.50.0, sentry_key="+l.key)
 	return r
 }
 
