@@ -118,7 +118,7 @@ func TestSentryLibrary(t *testing.T) {
 }
 
 // compressed returns a body in each encoding.
-func compressed(t *testing.T, body []byte) map[string][]byte {
+func compressed(t testing.TB, body []byte) map[string][]byte {
 	t.Helper()
 	all := map[string][]byte{"": body, "identity": body}
 	for name, start := range map[string]func(io.Writer) io.WriteCloser{
