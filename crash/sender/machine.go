@@ -202,11 +202,12 @@ var errNoPackage = errors.New("the program belongs to no package")
 // complete adds release, architecture and package to the report of an entry of the journal.
 func (m Machine) complete(ctx context.Context, e coredump.Entry, f crash.Fields) error {
 	f["Architecture"] = m.Architecture
-	if !e.Elsewhere() {
-		if m.Release != "" {
-			f["DistroRelease"] = string(m.Release)
-		}
-		at, _ := time.Parse(time.ANSIC, f["Date"])
+	at, _ := time.Parse(time.ANSIC, f["Date"])
+	bundled := m.bundle(e, f, at)
+	if m.Release != "" && (bundled || !e.Elsewhere()) {
+		f["DistroRelease"] = string(m.Release)
+	}
+	if !bundled && !e.Elsewhere() {
 		p, found, err := m.packageAt(ctx, f["ExecutablePath"], at)
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -748,6 +749,70 @@ func TestPacman(t *testing.T) {
 	}
 	if p, found, err := m.packageOf(t.Context(), "/usr/bin/other"); found || err != nil {
 		t.Errorf("got %+v, %v", p, err)
+	}
+}
+
+// TestBundles checks what is reported of snaps and of applications of flatpak.
+func TestBundles(t *testing.T) {
+	t.Parallel()
+	commit := strings.Repeat("a1", 32)
+	m := Machine{Root: t.TempDir(), Release: "Fedora 43", Architecture: "amd64"}
+	app := filepath.Join(m.Root, "var/lib/flatpak/app/org.example.Reef-Tool/current")
+	for _, err := range []error{
+		os.MkdirAll(filepath.Join(m.Root, "snap/reef/1234/meta"), 0o700),
+		os.WriteFile(filepath.Join(m.Root, "snap/reef/1234/meta/snap.yaml"),
+			[]byte("name: reef\nversion: '5.5-1'\nsummary: x\n"), 0o600),
+		os.MkdirAll(filepath.Join(app, commit), 0o700),
+		os.WriteFile(filepath.Join(app, commit, "metadata"),
+			[]byte("[Application]\nname=org.example.Reef-Tool\nruntime=org.gnome.Platform/x86_64/48\n"), 0o600),
+		os.Symlink(commit, filepath.Join(app, "active")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	const uses = " (org.gnome.Platform/x86_64/48)"
+	later := fmt.Sprint(time.Now().Add(time.Hour).UnixMicro())
+	unit := `app-flatpak-org.example.Reef\x2dTool-4711.scope`
+	for name, c := range map[string]struct{ exe, unit, at, program, pack, field string }{
+		"a snap": {exe: "/snap/reef/1234/usr/bin/reef", program: "/snap/reef/current/usr/bin/reef", pack: "reef 5.5-1",
+			field: "reef 5.5-1 (1234)"},
+		"a snap of Fedora": {exe: "/var/lib/snapd/snap/reef/1234/bin/reef", program: "/snap/reef/current/bin/reef",
+			pack: "reef 5.5-1", field: "reef 5.5-1 (1234)"},
+		"a removed revision": {exe: "/snap/reef/x1/bin/reef", program: "/snap/reef/current/bin/reef", pack: "reef",
+			field: "reef (x1)"},
+		"flatpak": {exe: "/app/bin/reef", unit: unit, at: later, program: "/app/org.example.Reef-Tool/bin/reef",
+			pack: "org.example.Reef-Tool a1a1a1a1a1a1", field: "org.example.Reef-Tool " + commit + uses},
+		"an update since": {exe: "/app/bin/reef", unit: unit, program: "/app/org.example.Reef-Tool/bin/reef",
+			pack: "org.example.Reef-Tool", field: "org.example.Reef-Tool" + uses},
+		"an unknown one": {exe: "/app/bin/x", unit: "app-flatpak-org.example.Other-1.scope",
+			program: "/app/org.example.Other/bin/x", pack: "org.example.Other", field: "org.example.Other"},
+		"no application":  {exe: "/app/bin/reef", unit: "app-reef-1.scope"},
+		"no snap":         {exe: "/snap/bin/reef"},
+		"another package": {exe: "/usr/bin/reef", unit: unit},
+		"a hostile unit":  {exe: "/app/bin/reef", unit: "app-flatpak-../../../etc.a.b-1.scope"},
+	} {
+		changes := map[string]any{"COREDUMP_EXE": c.exe, "COREDUMP_USER_UNIT": c.unit, "COREDUMP_PACKAGE_NAME": nil,
+			"COREDUMP_PACKAGE_JSON": nil}
+		if c.at != "" {
+			changes["COREDUMP_TIMESTAMP"] = c.at
+		}
+		e, err := coredump.Parse(bytes.TrimSpace(lines(t, changes)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := m.report(t.Context(), e)
+		if c.pack == "" {
+			if !errors.Is(err, errNoPackage) {
+				t.Errorf("%s: got %v, %v; want no package", name, r.fields, err)
+			}
+			continue
+		}
+		f := r.fields
+		if err != nil || f["ExecutablePath"] != c.program || f["Package"] != c.pack ||
+			f["Snap"]+f["Flatpak"] != c.field || f["DistroRelease"] != "Fedora 43" {
+			t.Errorf("%s: got %v, %v", name, f, err)
+		}
 	}
 }
 
