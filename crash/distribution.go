@@ -110,7 +110,7 @@ func CompareVersions(in Release, a string, other Release, b string) int {
 
 // OS is what a machine says about its operating system, as in os-release(5). All parts may be empty.
 type OS struct {
-	ID       string // of the distribution: "fedora"
+	ID       string // of the distribution, in any case: "fedora"
 	Name     string // of the distribution: "Fedora Linux"
 	Version  string // "43"
 	Codename string // "trixie"
@@ -129,16 +129,14 @@ func (o OS) Release() Release {
 		first, size := utf8.DecodeRuneInString(id)
 		name = string(unicode.ToUpper(first)) + id[size:]
 	}
-	for _, d := range distributions {
-		if d.id != "" && d.id == id {
-			switch {
-			case d.rolling:
-				return Release(d.name)
-			case id == "centos" && isStream(name, number):
-				name = centosStream
-			default:
-				name = d.name
-			}
+	if d := known(id, name); d != nil {
+		switch {
+		case d.rolling:
+			return Release(d.name)
+		case d.id == "centos" && isStream(name, number):
+			name = centosStream
+		default:
+			name = d.name
 		}
 	}
 	if number == "" {
@@ -153,6 +151,22 @@ func (o OS) Release() Release {
 		}
 	}
 	return Release(Truncate(name, maxReleaseName))
+}
+
+// known returns the distribution with an id or, if there is none, with a name, or nil.
+func known(id, name string) *distribution {
+	short := func(name string) string { return strings.TrimSuffix(name, " Linux") }
+	for i, d := range distributions {
+		if d.id != "" && d.id == id {
+			return &distributions[i]
+		}
+	}
+	for i, d := range distributions {
+		if name != "" && short(d.name) == short(name) {
+			return &distributions[i]
+		}
+	}
+	return nil
 }
 
 // isStream reports whether a CentOS is CentOS Stream: since version 9, there is no other.

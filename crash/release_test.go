@@ -9,6 +9,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/checktest"
+	"mishap/crash/version"
 )
 
 func day(s string) time.Time {
@@ -180,9 +181,11 @@ func TestReleaseKind(t *testing.T) {
 		crash.OfficialRelease: {"", "Ubuntu 24.04", "Ubuntu 24.04 LTS", "Ubuntu 27.04", "Debian 13", "Debian GNU/Linux 13",
 			"Debian sid", "Ubuntu RTM 14.09"},
 		crash.DerivativeRelease: {"Ubuntu Kylin 24.04", "Ubuntu Core 24", "Linux Mint 22.1", "Linuxmint 22",
-			"elementary OS 8", "Pop!_OS 24.04", "Kali 2026.3", "Debian testing", "LMDE 6"},
+			"elementary OS 8", "Pop!_OS 24.04", "Kali 2026.3", "Debian testing", "LMDE 6", "RHEL 10.1", "Arch",
+			"openSUSE Tumbleweed", "openSUSE Leap 98.0", "CentOS Stream 98", "EndeavourOS", "SteamOS 3.7"},
 		crash.UnknownRelease: {
-			"Ubuntu 98.04", "Ubuntu 24.04x", "Fedora Linux 42", "Linux Mint 22.1.1", "Linux Mint 22 <b>", "Linux Mint 12345",
+			"Ubuntu 98.04", "Ubuntu 24.04x", "Fedora Linux 42", "Arch Linux rolling",
+			"RHEL 10.1 beta", "Linux Mint 22.1.1", "Linux Mint 22 <b>", "Linux Mint 12345",
 			"xLinux Mint 22",
 			"Debian GNU/Linux 13\n", "ubuntu 24.04", "Ubuntu", "other releases",
 		},
@@ -286,5 +289,72 @@ func TestElapsed(t *testing.T) {
 		day.Add(-time.Hour):  0,
 	} {
 		checktest.Equal(t, now, crash.Elapsed(day, now), want)
+	}
+}
+
+// TestOperatingSystems checks the names of releases, whoever reports them, and the order of their versions.
+func TestOperatingSystems(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		os    crash.OS
+		want  crash.Release
+		order version.Order
+		in    string // distribution
+	}{
+		{crash.OS{}, "", version.Dpkg, ""},
+		{crash.OS{ID: "ubuntu", Name: "Ubuntu", Version: "26.04", Codename: "resolute"}, "Ubuntu 26.04", version.Dpkg,
+			"ubuntu"},
+		{crash.OS{ID: "debian", Name: "Debian GNU/Linux", Version: "13", Codename: "trixie"}, "Debian 13",
+			version.Dpkg, "debian"},
+		{crash.OS{ID: "debian", Name: "Debian GNU/Linux", Codename: "forky"}, "Debian 14", version.Dpkg, "debian"},
+		{crash.OS{ID: "debian", Name: "Debian GNU/Linux", Codename: "plum"}, "Debian plum", version.Dpkg, "debian"},
+		{crash.OS{ID: "linuxmint", Name: "Linux Mint", Version: "22.1"}, "Linux Mint 22.1", version.Dpkg, "linux mint"},
+		{crash.OS{ID: "kali", Name: "Kali GNU/Linux", Version: "2026.3"}, "Kali 2026.3", version.Dpkg, "kali"},
+		{crash.OS{ID: "fedora", Name: "Fedora Linux", Version: "43"}, "Fedora 43", version.RPM, "fedora"},
+		{crash.OS{ID: "Fedora", Version: "43"}, "Fedora 43", version.RPM, "fedora"},
+		{crash.OS{ID: "fedora", Version: "rawhide"}, "Fedora rawhide", version.RPM, "fedora"},
+		{crash.OS{ID: "rhel", Name: "Red Hat Enterprise Linux", Version: "10.1"}, "RHEL 10.1", version.RPM, "rhel"},
+		{crash.OS{ID: "centos", Name: "CentOS Stream", Version: "10"}, "CentOS Stream 10", version.RPM,
+			"centos stream"},
+		{crash.OS{ID: "centos", Version: "9"}, "CentOS Stream 9", version.RPM, "centos stream"},
+		{crash.OS{ID: "centos", Name: "CentOS Stream", Version: "8"}, "CentOS Stream 8", version.RPM, "centos stream"},
+		{crash.OS{ID: "centos", Name: "CentOS Linux", Version: "7"}, "CentOS 7", version.RPM, "centos"},
+		{crash.OS{ID: "rocky", Name: "Rocky Linux", Version: "10.0"}, "Rocky Linux 10.0", version.RPM, "rocky linux"},
+		{crash.OS{ID: "ol", Name: "Oracle Linux Server", Version: "9.5"}, "Oracle Linux 9.5", version.RPM,
+			"oracle linux"},
+		{crash.OS{ID: "sles", Name: "SLES", Version: "16.0"}, "SLES 16.0", version.RPM, "sles"},
+		{crash.OS{ID: "opensuse-leap", Name: "openSUSE Leap", Version: "16.0"}, "openSUSE Leap 16.0", version.RPM,
+			"opensuse leap"},
+		{crash.OS{ID: "opensuse-tumbleweed", Name: "openSUSE Tumbleweed", Version: "20261129"}, "openSUSE Tumbleweed",
+			version.RPM, "opensuse"},
+		{crash.OS{ID: "opensuse", Version: "13.2"}, "openSUSE 13.2", version.RPM, "opensuse"},
+		{crash.OS{ID: "arch", Name: "Arch Linux", Build: "rolling"}, "Arch", version.Pacman, "arch"},
+		{crash.OS{ID: "endeavouros", Name: "EndeavourOS", Build: "2026.09.22"}, "EndeavourOS", version.Pacman,
+			"endeavouros"},
+		{crash.OS{ID: "steamos", Name: "SteamOS", Version: "3.7"}, "SteamOS 3.7", version.Pacman, "steamos"},
+		{crash.OS{ID: "plumos", Name: "Plum OS", Build: "rolling"}, "Plum OS rolling", version.Dpkg, "plum os"},
+		{crash.OS{Name: "Arch Linux"}, "Arch", version.Pacman, "arch"},
+		{crash.OS{ID: "centos linux", Name: "CentOS Linux", Version: "7"}, "CentOS 7", version.RPM, "centos"},
+		{crash.OS{ID: "éos", Version: "1"}, "Éos 1", version.Dpkg, "éos"},
+		{crash.OS{Name: strings.Repeat("x", 1000), Version: "1"}, crash.Release(strings.Repeat("x", 100)), version.Dpkg,
+			strings.Repeat("x", 100)},
+	} {
+		r := c.os.Release()
+		checktest.Equal(t, fmt.Sprintf("release of %+v", c.os), r, c.want)
+		checktest.Equal(t, fmt.Sprintf("%q: order", r), r.VersionOrder(), c.order)
+		checktest.Equal(t, fmt.Sprintf("%q: distribution", r), r.Distribution(), c.in)
+	}
+	for _, r := range []crash.Release{"Fedora Linux 42", "Red Hat Enterprise Linux 9.4", "SUSE Linux Enterprise 15"} {
+		checktest.Equal(t, fmt.Sprintf("%q: order", r), r.VersionOrder(), version.RPM)
+	}
+	for _, r := range []crash.Release{"", "Fedorax 1", "xFedora 1", "fedora 1", "Plum 2"} {
+		checktest.Equal(t, fmt.Sprintf("%q: order", r), r.VersionOrder(), version.Dpkg)
+	}
+	for pair, want := range map[[2]crash.Release]bool{
+		{"Arch", "Arch"}: true, {"Arch", "Manjaro"}: false, {"Arch", ""}: false, {"Fedora 42", "Fedora rawhide"}: true,
+		{"Debian 13", "Debian sid"}: true, {"Ubuntu 24.04", "Kubuntu 24.04"}: false, {"RHEL 9.4", "RHEL 10.1"}: true,
+		{"openSUSE Leap 16.0", "openSUSE Tumbleweed"}: false, {"CentOS 8", "CentOS Stream 8"}: false,
+	} {
+		checktest.Equal(t, fmt.Sprintf("%q: same distribution", pair), pair[0].SameDistribution(pair[1]), want)
 	}
 }

@@ -69,7 +69,7 @@ func MachineID(root string) (crash.SystemID, error) {
 
 var wellFormedID = regexp.MustCompile(`^[0-9a-f]{128}$`)
 
-// releaseOf returns the release that apport would name: "Ubuntu 24.04", "Debian 12".
+// releaseOf returns the release that an os-release file describes.
 func releaseOf(osRelease string) crash.Release {
 	values := map[string]string{}
 	for line := range strings.Lines(osRelease) {
@@ -77,16 +77,8 @@ func releaseOf(osRelease string) crash.Release {
 			values[name] = strings.Trim(value, `"'`)
 		}
 	}
-	name := strings.TrimSuffix(values["NAME"], " GNU/Linux")
-	if name == "Fedora Linux" {
-		name = "Fedora"
-	}
-	for _, key := range [...]string{"VERSION_ID", "VERSION_CODENAME", "BUILD_ID"} {
-		if values[key] != "" {
-			return crash.Release(crash.Truncate(strings.TrimSpace(name+" "+values[key]), 100))
-		}
-	}
-	return crash.Release(crash.Truncate(name, 100))
+	return crash.OS{ID: values["ID"], Name: values["NAME"], Version: values["VERSION_ID"],
+		Codename: values["VERSION_CODENAME"], Build: values["BUILD_ID"]}.Release()
 }
 
 // pack is a package that contains a program.

@@ -567,11 +567,12 @@ func TestParseServer(t *testing.T) {
 func TestMachine(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]crash.Release{
-		"NAME=\"Debian GNU/Linux\"\nVERSION_ID=\"12\"\n":                "Debian 12",
-		"NAME=\"Debian GNU/Linux\"\nVERSION_CODENAME=forky\n":           "Debian forky",
-		"NAME='Ubuntu'\nVERSION_ID='24.04'\n":                           "Ubuntu 24.04",
-		"NAME=\"Fedora Linux\"\nVERSION_ID=43\nVERSION_CODENAME=\"\"\n": "Fedora 43",
-		"NAME=\"Arch Linux\"\nBUILD_ID=rolling\n":                       "Arch Linux rolling",
+		"NAME=\"Debian GNU/Linux\"\nVERSION_ID=\"12\"\n":                                  "Debian 12",
+		"NAME=\"Debian GNU/Linux\"\nVERSION_CODENAME=forky\n":                             "Debian 14",
+		"NAME='Ubuntu'\nVERSION_ID='24.04'\n":                                             "Ubuntu 24.04",
+		"NAME=\"Fedora Linux\"\nVERSION_ID=43\nVERSION_CODENAME=\"\"\n":                   "Fedora 43",
+		"NAME=\"Arch Linux\"\nID=arch\nBUILD_ID=rolling\n":                                "Arch",
+		"NAME=\"openSUSE Tumbleweed\"\nID=opensuse-tumbleweed\nVERSION_ID=\"20261129\"\n": "openSUSE Tumbleweed",
 	} {
 		if got := releaseOf(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)

@@ -188,7 +188,7 @@ func (d *document) fields() (crash.Fields, error) {
 		"Architecture":   line(d.OS.Architecture),
 		"SourcePackage":  line(p.Component),
 		"ExecutablePath": line(p.Executable),
-		"DistroRelease":  d.OS.release(),
+		"DistroRelease":  string(crash.OS{ID: line(d.OS.Name), Version: line(d.OS.Version)}.Release()),
 		"CurrentDesktop": line(d.OS.Desktop),
 		"ProblemSummary": line(d.Reason),
 		"Dependencies":   d.related(affected),
@@ -261,19 +261,6 @@ func (p rpm) text() string {
 		version = strconv.FormatUint(p.Epoch, 10) + ":" + version
 	}
 	return strings.TrimSpace(word(p.Name) + " " + version)
-}
-
-// releaseNames are the names of distributions whose µReports have another one. Others begin with a capital letter.
-var releaseNames = map[string]string{"rhel": "RHEL", "centos": "CentOS", "opensuse": "openSUSE"}
-
-func (s system) release() string {
-	name := strings.ToLower(line(s.Name))
-	if known := releaseNames[name]; known != "" {
-		name = known
-	} else if name != "" && name[0] < utf8.RuneSelf {
-		name = strings.ToUpper(name[:1]) + name[1:]
-	}
-	return strings.TrimSpace(name + " " + line(s.Version))
 }
 
 func (u user) kind() string {

@@ -307,11 +307,12 @@ func (d *event) distribution() string {
 	if name == "" || strings.EqualFold(name, "linux") {
 		return ""
 	}
-	if name == strings.ToLower(name) && name[0] < utf8.RuneSelf {
-		name = strings.ToUpper(name[:1]) + name[1:]
+	os := crash.OS{ID: name}
+	if name != strings.ToLower(name) {
+		os.Name = name
 	}
-	version, _, _ = strings.Cut(version, " ")
-	return strings.TrimSpace(name + " " + version)
+	os.Version, _, _ = strings.Cut(version, " ")
+	return string(os.Release())
 }
 
 // date returns the time of the event as apport writes it. It may be seconds, or a text with or without a time zone.

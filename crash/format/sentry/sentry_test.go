@@ -68,7 +68,7 @@ func TestSamples(t *testing.T) {
 		"harbor.envelope": {"Crash", "duplicate-signature", "harbor:ValueError:main:<module>",
 			"harbor crashed with ValueError in main()", "harbor-sync 2.3-1ubuntu1", "Ubuntu 26.04", "Traceback"},
 		"drkonqi.envelope": {"Crash", "stacktrace", "kompass:11:Chart::load:main:__libc_start_call_main",
-			"kompass crashed with SIGSEGV in Chart::load()", "harbor-sync 24.08.1", "openSUSE Tumbleweed 20261101",
+			"kompass crashed with SIGSEGV in Chart::load()", "harbor-sync 24.08.1", "openSUSE Tumbleweed",
 			"Stacktrace"},
 		"native.envelope": {"Crash", "address", "/usr/bin/kompass:11:kompass@aa11bb22cc33+1234:" +
 			"kompass@aa11bb22cc33+1a10:libc.so.6@dd44ee55+29d90",
