@@ -14,7 +14,7 @@ gotestsum := $(GO) tool -modfile=tools.mod gotestsum --format pkgname-and-test-f
 
 # What "make test" needs, and its packages: those with the longest tests come first, so that no processor
 # idles at the end. Tests named TestMore… need more, or minutes: "make test-more" runs them.
-testneeds := postgresql pgbouncer chromium compiler symbols sqlite openid bugzilla gitlab debianbts
+testneeds := postgresql pgbouncer chromium compiler symbols sqlite openid bugzilla gitlab debianbts sentry
 tests     := ./handlers ./cmd/mishap ./handlers/problems ./tracker ./handlers/bugs ./...
 more       = $(sort $(dir $(shell grep -rl --include='*_test.go' '^func TestMore' ./cmd ./crash ./db ./handlers ./notify ./tracker)))
 
