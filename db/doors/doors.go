@@ -38,6 +38,7 @@ type Store struct {
 	*db.Store
 
 	refreshing sync.Mutex
+	tried      atomic.Int64          // when the last attempt to read the state began, in nanoseconds since 1970
 	present    atomic.Pointer[state] // nil: not read yet
 
 	mu      sync.Mutex
@@ -46,9 +47,8 @@ type Store struct {
 	cleaned time.Time            // when old counts were deleted
 }
 
-// state is what requests need, as of some time.
+// state is what requests need.
 type state struct {
-	read     time.Time
 	projects map[int64]crash.Project
 	closed   map[crash.Door]bool
 }
@@ -117,7 +117,8 @@ func (s *Store) Refresh(ctx context.Context) error {
 }
 
 func (s *Store) refresh(ctx context.Context) error {
-	next := &state{read: time.Now(), projects: map[int64]crash.Project{}, closed: map[crash.Door]bool{}}
+	s.tried.Store(time.Now().UnixNano())
+	next := &state{projects: map[int64]crash.Project{}, closed: map[crash.Door]bool{}}
 	projects, err := s.Projects(ctx)
 	if err != nil {
 		return err
@@ -135,16 +136,19 @@ func (s *Store) refresh(ctx context.Context) error {
 	return err
 }
 
-// now returns what is known. It reads it first if it never was, or is older than the given age.
+// now returns what is known. It reads it first if it never was, or if the last attempt is older than the given age.
 func (s *Store) now(ctx context.Context, age time.Duration) (*state, error) {
-	present := s.present.Load()
-	if present != nil && time.Since(present.read) < age {
+	recent := func(present *state) bool {
+		return present != nil && time.Since(time.Unix(0, s.tried.Load())) < age
+	}
+	if present := s.present.Load(); recent(present) {
 		return present, nil
 	}
 	s.refreshing.Lock()
 	defer s.refreshing.Unlock()
-	if other := s.present.Load(); other != present {
-		return other, nil // another request has read it
+	present := s.present.Load()
+	if recent(present) {
+		return present, nil // another request has read it
 	}
 	if err := s.refresh(ctx); err != nil && present == nil {
 		return nil, err
