@@ -19,7 +19,6 @@ func (m Machine) packageAt(ctx context.Context, program string, at time.Time) (p
 	}
 	switch filepath.Base(m.Packages) {
 	case "dpkg-query":
-		p.installed = m.dpkgInstalled(p)
 		if p.installed.After(at) {
 			p.version = m.versionBefore(at, dpkgUpgrade, p, "var/log/dpkg.log.1", "var/log/dpkg.log")
 		}
@@ -33,16 +32,6 @@ func (m Machine) packageAt(ctx context.Context, program string, at time.Time) (p
 		}
 	}
 	return p, true, nil
-}
-
-// dpkgInstalled returns when dpkg unpacked a package.
-func (m Machine) dpkgInstalled(p pack) time.Time {
-	for _, name := range [...]string{p.name + ":" + p.architecture, p.name} {
-		if info, err := os.Stat(filepath.Join(m.Root, "/var/lib/dpkg/info", name+".list")); err == nil {
-			return info.ModTime()
-		}
-	}
-	return time.Time{}
 }
 
 // Lines of logs: time, package, version before.

@@ -145,7 +145,7 @@ func (m Machine) askDpkg(ctx context.Context, program string) (p pack, found boo
 				continue
 			}
 			out, found, err = ask(ctx, m.Packages, "-W", "-f",
-				`${binary:Package}\t${Version}\t${source:Package}\t${Architecture}\n`, "--", owner)
+				`${binary:Package}\t${Version}\t${source:Package}\t${Architecture}\t${db-fsys:Last-Modified}\n`, "--", owner)
 			if found {
 				p, found = parsePackage(out)
 				p.name, _, _ = strings.Cut(p.name, ":")

@@ -631,33 +631,31 @@ func TestPackageThen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	noon := time.Date(2026, 11, 3, 12, 0, 0, 0, time.Local)
-	log := "2026-11-02 08:00:00 upgrade coreutils:amd64 9.0-1 9.0-2\n" +
-		"2026-11-03 13:00:00 upgrade coreutils-x:amd64 7 8\n" +
-		"2026-11-03 13:00:01 status installed coreutils:amd64 9.0-2\n" +
-		"2026-11-03 13:00:02 upgrade coreutils:amd64 9.0-2 9.1-1\n" +
-		"2026-11-03 14:00:00 upgrade coreutils:amd64 9.1-1 " + now.version + "\n"
+	if now.installed.IsZero() {
+		t.Fatalf("got %+v, want the time of its installation", now)
+	}
+	at := func(hours int) time.Time { return now.installed.Add(time.Duration(hours) * time.Hour) }
+	line := func(hours int, text string) string { return at(hours).Format(time.DateTime) + " " + text + "\n" }
+	log := line(-30, "upgrade coreutils:amd64 9.0-1 9.0-2") + line(-5, "upgrade coreutils-x:amd64 7 8") +
+		line(-5, "status installed coreutils:amd64 9.0-2") + line(-5, "upgrade coreutils:amd64 9.0-2 9.1-1") +
+		line(0, "upgrade coreutils:amd64 9.1-1 "+now.version)
 	for name, c := range map[string]struct {
-		crash, installed time.Time
-		log, want        string
+		crash     time.Time
+		log, want string
 	}{
-		"installed before":  {noon, noon.Add(-time.Hour), log, now.version},
-		"upgraded twice":    {noon, noon.Add(2 * time.Hour), log, "9.0-2"},
-		"between":           {noon.Add(90 * time.Minute), noon.Add(2 * time.Hour), log, "9.1-1"},
-		"no log":            {noon, noon.Add(2 * time.Hour), "", ""},
-		"a crash long ago":  {noon.AddDate(0, 0, -2), noon.Add(2 * time.Hour), log, "9.0-1"},
-		"an unknown moment": {time.Time{}, noon, log, now.version},
+		"after all upgrades": {at(1), log, now.version},
+		"upgraded twice":     {at(-7), log, "9.0-2"},
+		"upgraded once":      {at(-2), log, "9.1-1"},
+		"no log":             {at(-2), "", ""},
+		"a crash long ago":   {at(-50), log, "9.0-1"},
+		"an unknown moment":  {time.Time{}, log, now.version},
 	} {
 		m.Root = t.TempDir()
-		file := filepath.Join(m.Root, "var/lib/dpkg/info/coreutils.list")
-		for _, err := range []error{
-			os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, nil, 0o600),
-			os.Chtimes(file, c.installed, c.installed), os.MkdirAll(filepath.Join(m.Root, "var/log"), 0o700),
-			os.WriteFile(filepath.Join(m.Root, "var/log/dpkg.log"), []byte(c.log), 0o600),
-		} {
-			if err != nil {
-				t.Fatal(err)
-			}
+		if err := os.MkdirAll(filepath.Join(m.Root, "var/log"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(m.Root, "var/log/dpkg.log"), []byte(c.log), 0o600); err != nil {
+			t.Fatal(err)
 		}
 		p, found, err := m.packageAt(t.Context(), "/usr/bin/cat", c.crash)
 		if err != nil || !found || p.version != c.want || p.field() != strings.TrimSpace("coreutils "+c.want) {
