@@ -928,3 +928,29 @@ func TestUsers(t *testing.T) {
 		}
 	}
 }
+
+// TestClockJumps sends a report although the clock says that it has waited for years, and gives it up only if the
+// server does not take it then. A clock that goes back keeps no report for longer.
+func TestClockJumps(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answer http.HandlerFunc
+		jump   time.Duration
+		kept   int
+	}{
+		"ahead, taken":     {stored, 10 * 365 * 24 * time.Hour, 0},
+		"ahead, not taken": {status(503, ""), 10 * 365 * 24 * time.Hour, 0},
+		"back, taken":      {stored, -10 * 365 * 24 * time.Hour, 0},
+		"back, not taken":  {status(503, ""), -10 * 365 * 24 * time.Hour, 1},
+	} {
+		url, bodies, _ := server(t, c.answer)
+		x := newFixture(t, url)
+		dbtest.Must(New(x.Config))(t).store(report{fields: crash.Fields{"Package": "a 1"}})
+		x.Now = func() time.Time { return time.Now().Add(c.jump) }
+		s := dbtest.Must(New(x.Config))(t)
+		left, _, err := s.round(t.Context())
+		if err != nil || left != (c.kept > 0) || x.spooled(t) != c.kept || len(bodies()) != 1 {
+			t.Errorf("%s: got %v, %v, %d in the spool; want %d", name, left, err, x.spooled(t), c.kept)
+		}
+	}
+}

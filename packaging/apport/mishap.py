@@ -29,8 +29,8 @@ TIMEOUT = 120  # seconds
 class CrashDatabase(apport.crashdb.CrashDatabase):
     """Sends crashes to a mishap server, with whoopsie's protocol.
 
-    Options: "url", the address of ingest_listen; "pages", base_url, to show the report after it was sent, for people with
-    an account there; "cores", whether core dumps are sent when the server asks for them (default False).
+    Options: "url", the address of ingest_listen; "pages", base_url, to show the report after it was sent, for people
+    with an account there; "cores", whether core dumps are sent when the server asks for them (default False).
     """
 
     def accepts(self, report):
