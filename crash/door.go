@@ -10,10 +10,11 @@ const (
 	DoorWhoopsie Door = "whoopsie" // and mishap send, which uses its protocol
 	DoorABRT     Door = "abrt"
 	DoorSentry   Door = "sentry"
+	DoorMinidump Door = "minidump"
 )
 
 // Doors are all doors.
-var Doors = []Door{DoorWhoopsie, DoorABRT, DoorSentry}
+var Doors = []Door{DoorWhoopsie, DoorABRT, DoorSentry, DoorMinidump}
 
 // Project is a program whose reports come with a key.
 type Project struct {

@@ -12,7 +12,8 @@ import (
 )
 
 // BuildIDsField is the field with the builds and offsets of the frames of the thread that crashed. Each frame
-// whose build is known has a line with its number in Stacktrace: "#2 4f9b0c61d2…+0x1149 /usr/bin/tidewatch".
+// whose build is known has a line with its number in Stacktrace: "#2 4f9b0c61d2…+0x1149 /usr/bin/tidewatch". A
+// question mark behind the offset says that the frame was found by scanning the stack.
 const BuildIDsField = "StacktraceBuildIDs"
 
 // ModuleFrame is a frame of a native stack, as described by clients that know modules, but not always functions.
@@ -22,6 +23,7 @@ type ModuleFrame struct {
 	Module   string // program or library, as path or file name; empty: unknown
 	BuildID  string // of the module; empty: unknown
 	Offset   uint64 // of the address from where the first segment of the module is mapped; 0: unknown
+	Scanned  bool   // it looks like a return address on the stack, but need not be one
 }
 
 func (f ModuleFrame) placed() bool { return f.Offset != 0 && (f.Module != "" || f.BuildID != "") }
@@ -88,7 +90,7 @@ func canName(frames []ModuleFrame) bool {
 
 // offsetSignature returns the address signature of a stack. It is empty if less than half of the frames are placed,
 // or none outside the C library, since each program that aborts has the same ones there. Modules have no folders,
-// since not all clients know these.
+// since not all clients know these. Of frames that were found by scanning, which vary, it needs at most one.
 func offsetSignature(program, signal string, frames []ModuleFrame) string {
 	if program == "" || signal == "" {
 		return ""
@@ -97,7 +99,12 @@ func offsetSignature(program, signal string, frames []ModuleFrame) string {
 	b.WriteString(program + ":" + signal)
 	frames = frames[:min(len(frames), maxPlaced)]
 	placed, own := 0, false
+	read := 0
 	for _, f := range frames {
+		if f.Scanned && own {
+			break
+		}
+		read++
 		if !f.placed() {
 			continue
 		}
@@ -106,14 +113,18 @@ func offsetSignature(program, signal string, frames []ModuleFrame) string {
 		if f.Module != "" {
 			name = path.Base(f.Module)
 		}
-		own = own || !strings.HasPrefix(name, "libc.so") && !strings.HasPrefix(name, "ld-")
+		inLibc := strings.HasPrefix(name, "libc.so") || strings.HasPrefix(name, "ld-")
+		if f.Scanned && inLibc {
+			continue
+		}
+		own = own || !inLibc
 		b.WriteString(":" + strings.ReplaceAll(name, ":", ".."))
 		if f.BuildID != "" {
 			b.WriteString("@" + f.BuildID)
 		}
 		b.WriteString("+" + strconv.FormatUint(f.Offset, 16))
 	}
-	if !own || 2*placed < len(frames) {
+	if !own || 2*placed < read {
 		return ""
 	}
 	return b.String()
@@ -123,7 +134,11 @@ func buildIDs(frames []ModuleFrame) string {
 	var b strings.Builder
 	for i, f := range frames {
 		if f.BuildID != "" && f.Offset != 0 {
-			_, _ = fmt.Fprintf(&b, "#%d %s+0x%x %s\n", i, f.BuildID, f.Offset, f.Module)
+			mark := ""
+			if f.Scanned {
+				mark = "?"
+			}
+			_, _ = fmt.Fprintf(&b, "#%d %s+0x%x%s %s\n", i, f.BuildID, f.Offset, mark, f.Module)
 		}
 	}
 	return strings.TrimSuffix(b.String(), "\n")

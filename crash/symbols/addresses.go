@@ -50,6 +50,7 @@ type place struct {
 	id       debuginfo.BuildID // empty: not known from the report
 	offset   uint64            // from the start of the executable mapping; with an id, from that of the module
 	function string            // name by the sender; empty: unknown
+	scanned  bool              // it may be no return address
 	module   int               // -1: no file, such as the kernel's own code
 }
 
@@ -203,7 +204,7 @@ func (s *Symboliser) nameStack(ctx context.Context, stack *addressStack, report 
 	return s.Names.LearnNames(ctx, learned)
 }
 
-var buildLine = regexp.MustCompile(`^#([0-9]{1,3}) ([0-9a-f]{8,128})\+0x([0-9a-f]{1,16}) (.*)$`)
+var buildLine = regexp.MustCompile(`^#([0-9]{1,3}) ([0-9a-f]{8,128})\+0x([0-9a-f]{1,16})(\??) (.*)$`)
 
 // parseBuilds returns the places of a report whose sender knew the builds of modules, or none. Frames without a
 // build keep the name that the sender gave.
@@ -235,7 +236,8 @@ func parseBuilds(report crash.Fields) []place {
 		if err != nil || number >= len(places) || offset > math.MaxInt64 {
 			continue
 		}
-		places[number].id, places[number].offset, places[number].path = id, offset, m[4]
+		p := &places[number]
+		p.id, p.offset, p.scanned, p.path = id, offset, m[4] != "", m[5]
 		some = true
 	}
 	if !some {
@@ -367,6 +369,9 @@ func (s *addressStack) render() string {
 	interrupted := true // the place is not a return address
 	for i, p := range s.places {
 		here := s.named[i]
+		if p.scanned && s.isNoReturn(i) {
+			continue
+		}
 		frames := here.Before
 		switch {
 		case interrupted:
@@ -402,6 +407,17 @@ func (s *addressStack) render() string {
 		inner = last.Function
 	}
 	return strings.Join(s.lines, "\n")
+}
+
+// isNoReturn reports whether a place is known to be no return address: it is not in code, or not behind a call.
+func (s *addressStack) isNoReturn(i int) bool {
+	module := s.places[i].module
+	if module < 0 {
+		return false
+	}
+	looked := s.known[i] || s.opened[module].file != ""
+	after, known := s.named[i].AfterCall(s.machine)
+	return looked && len(s.named[i].At) == 0 || known && !after
 }
 
 // isMain reports whether the programmer's code begins with a function of the program; gdb ends stacks

@@ -103,7 +103,7 @@ func (s sender) record(t testing.TB) crash.Fields {
 	checktest.NoError(t, err)
 	e, err := coredump.Parse(line)
 	checktest.NoError(t, err)
-	f, err := e.Fields()
+	f, err := e.Fields(func(string) string { return "" })
 	checktest.NoError(t, err)
 	f["Architecture"] = "amd64"
 	return f

@@ -185,13 +185,16 @@ func (j *Job) Close() error {
 	return errors.Join(j.core.file.Close(), os.RemoveAll(j.dir))
 }
 
-// Run symbolises the core, which belongs to a report with these fields. Errors: Invalid if the core
+// Run symbolises the core or minidump, which belongs to a report with these fields. Errors: Invalid if the core
 // cannot be read; Unprocessable if there is no stack in it; Unavailable if gdb is missing or cannot
 // be confined.
 func (j *Job) Run(ctx context.Context, report crash.Fields) (Result, error) {
 	size, err := j.core.finish()
 	if err != nil {
 		return Result{}, err
+	}
+	if j.isDump() {
+		return j.runDump(ctx, report)
 	}
 	core, err := ReadCore(j.core.file, size)
 	if err != nil {

@@ -55,7 +55,11 @@ func (h *handler) submitCore(w http.ResponseWriter, r *http.Request, to path) (r
 		return result{}, err
 	}
 	needed := true
-	size, fresh, err := h.storeCore(r.Context(), id, body)
+	expected := h.MaxCoreBytes
+	if body.r.ContentLength >= 0 {
+		expected = body.r.ContentLength
+	}
+	size, fresh, err := h.storeCore(r.Context(), id, body, expected)
 	if errors.Is(err, cores.ErrPending) { // worker.Clean records its arrival
 		h.Log.WarnContext(r.Context(), "a core waits on this machine, because the shared storage is away",
 			"report", id.String())
@@ -96,18 +100,16 @@ func (h *handler) coreRequested(
 	return h.Store.CoreRequested(ctx, id, system)
 }
 
-// storeCore stores the body, so that the core is either complete and on disk or absent. fresh is
-// false if it was stored before.
-func (h *handler) storeCore(ctx context.Context, id crash.OopsID, body *pacedBody) (size int64, fresh bool, err error) {
-	expected := h.MaxCoreBytes
-	if body.r.ContentLength >= 0 {
-		expected = body.r.ContentLength
-	}
+// storeCore stores a core as it is sent, so that it is either complete and on disk or absent. It reserves space for the
+// expected size. fresh is false if it was stored before.
+func (h *handler) storeCore(ctx context.Context, id crash.OopsID, core io.Reader, expected int64) (
+	size int64, fresh bool, err error,
+) {
 	if err := h.coreSpace.reserve(ctx, expected); err != nil {
 		return 0, false, err
 	}
 	defer h.coreSpace.release(expected)
-	size, fresh, err = h.Cores.Put(ctx, id, &coreReader{from: body, space: h.coreSpace})
+	size, fresh, err = h.Cores.Put(ctx, id, &coreReader{from: core, space: h.coreSpace})
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
 		err = errNoRoomForCore.Because(err)

@@ -1,6 +1,6 @@
 // Package ingest implements the listener for machines. It speaks whoopsie's protocol, which has two
-// kinds of POST, and those of ABRT (see [abrtDoor]) and of Sentry's libraries (see
-// [sentryDoor]). It serves no pages and uses neither cookies nor sessions.
+// kinds of POST, and those of ABRT (see [abrtDoor]), of Sentry's libraries (see
+// [sentryDoor]), and of Breakpad and crashpad (see [minidumpDoor]). It serves no pages and uses neither cookies nor sessions.
 //
 // Each status is chosen by its effect on the machine. whoopsie takes 200 as "done" and 400 as
 // "never send again". After any other status it sends the whole report again every two hours. So a
@@ -175,6 +175,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.observe(w, r, abrtDoor, h.metrics.attachments, to, h.submitAttachment)
 	case post && (to.kind == envelope || to.kind == singleEvent):
 		h.observe(w, r, sentryDoor, h.metrics.reports.MustCurryWith(sentryDoor.label()), to, h.submitEnvelope)
+	case post && to.kind == dump:
+		h.observe(w, r, minidumpDoor, h.metrics.reports.MustCurryWith(minidumpDoor.label()), to, h.submitMinidump)
 	default:
 		answer(w, http.StatusNotFound, "Not found.")
 	}
@@ -317,17 +319,18 @@ const (
 	envelope
 	singleEvent
 	projectList
+	dump
 	erasure
 )
 
 // routes are the patterns of the paths, for traces.
 var routes = map[pathKind]string{report: "/{system}", core: "/{report}/submit-core/{architecture}/{system}",
 	uReport: "/reports/new/", attachment: "/reports/attach/", envelope: "/api/{project}/envelope/",
-	singleEvent: "/api/{project}/store/"}
+	singleEvent: "/api/{project}/store/", dump: "/api/{project}/minidump/"}
 
 // kinds are the names of the kinds, for metrics.
 var kinds = map[pathKind]string{report: "report", core: "core", uReport: "ureport", attachment: "attachment",
-	envelope: "envelope", singleEvent: "event"}
+	envelope: "envelope", singleEvent: "event", dump: "minidump"}
 
 // path is the parsed path of a request. Its parts are as the client sent them.
 type path struct {
@@ -343,7 +346,7 @@ type path struct {
 // prefix. parsePath ignores a prefix only if the path is unambiguous: before a core's path, and
 // before a machine name of 128 hex digits. Any other path of several parts is unknown, except those of ABRT and of
 // Sentry's libraries, with or without a prefix and the last slash: /reports/new/, /reports/attach/,
-// /reports/bthash/<hash>, /api/<project>/envelope/ and /api/<project>/store/;
+// /reports/bthash/<hash>, /api/<project>/envelope/, /api/<project>/store/ and /api/<project>/minidump/;
 // and the address that mishap-send prints, /user/<system>/erase.
 func parsePath(escaped string) path {
 	parts := strings.Split(strings.TrimLeft(escaped, "/"), "/")

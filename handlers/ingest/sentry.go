@@ -58,7 +58,7 @@ func sentryPath(parts []string) path {
 		return path{}
 	}
 	number, err := strconv.ParseInt(parts[n-2], 10, 64)
-	kind := map[string]pathKind{"envelope": envelope, "store": singleEvent}[parts[n-1]]
+	kind := map[string]pathKind{"envelope": envelope, "store": singleEvent, "minidump": dump}[parts[n-1]]
 	if err != nil || number <= 0 || kind == unknown {
 		return path{}
 	}

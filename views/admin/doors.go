@@ -86,6 +86,7 @@ var doorTitles = map[crash.Door]struct{ title, clients string }{
 	crash.DoorWhoopsie: {"whoopsie", "Ubuntu’s whoopsie, mishap send"},
 	crash.DoorABRT:     {"ABRT", "Fedora’s reporter-ureport"},
 	crash.DoorSentry:   {"Sentry", "programs with Sentry’s libraries, KDE’s DrKonqi"},
+	crash.DoorMinidump: {"Minidumps", "programs with Breakpad or crashpad"},
 }
 
 func (d DoorRow) title() string { return doorTitles[d.Door].title }

@@ -21,6 +21,8 @@ import (
 	"mishap/crash/blobs/blobstest"
 	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
+	"mishap/crash/format/minidump"
+	"mishap/crash/format/minidump/minidumptest"
 	"mishap/crash/grouping"
 	"mishap/crash/intake"
 	"mishap/crash/symbols"
@@ -575,4 +577,47 @@ func tinyOffsets(t *testing.T) []uint64 {
 		offsets = append(offsets, code+offset)
 	}
 	return offsets
+}
+
+// TestMinidump checks that a minidump is named by the files of its builds: without minidump-stackwalk, and with one
+// that fails, by what was found on its stack. What is no return address is left out.
+func TestMinidump(t *testing.T) {
+	f := start(t)
+	id, offsets := symboltest.BuildID(t, "tiny"), tinyOffsets(t)
+	d := minidumptest.Dump{Signal: 11, PC: 0x400000 + offsets[0], Modules: []minidumptest.Module{
+		{Path: "/usr/bin/tiny", Start: 0x400000, Size: 0x4000, BuildID: id}}}
+	d.Stack = []uint64{0x401000, 0x400000 + offsets[1], 12345, 0x402000, 0x400000 + offsets[2]}
+	dump := d.Bytes(t)
+	parsed, err := minidump.Parse(dump)
+	checktest.NoError(t, err)
+	f.add("root/usr/bin/tiny", "symbols/tiny.debug")
+	bin := t.TempDir()
+	for i, walker := range []string{"", "/bin/false"} {
+		if walker != "" {
+			checktest.NoError(t, os.Symlink(walker, filepath.Join(bin, minidump.Walker)))
+			t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+		}
+		version := strconv.Itoa(i)
+		report := parsed.Report(minidump.Annotations{Version: version}, minidump.Project{Number: 1, Source: "tide"})
+		report.Number += version
+		rec, err := intake.New(intake.Config{MaxAgeDays: 10000}, nil).Examine(report)
+		if err == nil {
+			_, _, err = f.store.SaveReport(t.Context(), rec)
+		}
+		checktest.NoError(t, err)
+		r := crash.CoreRequest{Report: rec.ID, Problem: crash.BucketIDOf(rec.Grouping.Signature), Version: version,
+			Architecture: "amd64"}
+		if _, err := f.store.OfferCore(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		f.sends(r, asSent(dump))
+		f.round()
+		f.wantJob(r, crash.SymbolsDone, "Named from build-ids")
+		f.wantCore(r, false)
+		stored, err := f.store.Report(t.Context(), r.Report)
+		if got := grouping.SignatureOf(stored.Fields).Signature; err != nil ||
+			got != "/usr/bin/tiny:11:parse:row:load:_start" {
+			t.Errorf("walker %q: got %q, %v and\n%s", walker, got, err, stored.Fields["Stacktrace"])
+		}
+	}
 }
