@@ -158,7 +158,7 @@ func (s *Store) now(ctx context.Context, age time.Duration) (*state, error) {
 
 // errKey does not say whether the project exists.
 var errKey = crash.Errorf(crash.Forbidden, "unknown_key", "There is no project with this number and key. Take the "+
-	"address (DSN) from the page “Doors” of this server.")
+	"address (DSN) from the page /admin/doors of this server.")
 
 // Project returns the project with a number, if the key is one of it and valid, else Forbidden. A key that is revoked
 // stops within [RefreshInterval]. An unknown key is looked up in the database, at most once a second.

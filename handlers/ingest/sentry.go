@@ -32,9 +32,19 @@ var sentryDoor = &door{
 		if status == http.StatusTooManyRequests {
 			askToPause(w)
 		}
-		w.Header().Set("X-Sentry-Error", sentence)
+		w.Header().Set("X-Sentry-Error", asHeader(sentence))
 		answerJSON(w, status, asJSON(map[string]string{"detail": sentence}))
 	},
+}
+
+// asHeader returns a sentence in characters that headers may have.
+func asHeader(sentence string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, sentence)
 }
 
 // askToPause asks the client to send nothing for a minute.

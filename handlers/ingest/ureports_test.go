@@ -92,8 +92,8 @@ func TestUReports(t *testing.T) {
 	h := startABRT(t, nil)
 	for name, signature := range map[string]string{
 		"core.json": "/usr/bin/tidewatch:11:tide_parse_row:tide_load:__libc_start_call_main",
-		"core-addresses.json": "/usr/bin/reefd:11:/usr/bin/reefd@aa11bb22cc33+9234:" +
-			"/usr/bin/reefd@aa11bb22cc33+9a10:/lib64/libc.so.6@dd44+29d90",
+		"core-addresses.json": "/usr/bin/reefd:11:reefd@aa11bb22cc33+9234:" +
+			"reefd@aa11bb22cc33+9a10:libc.so.6@dd44ee55+29d90",
 		"python.json":     "/usr/bin/quillpad:KeyError:/usr/bin/quillpad@8:main:load",
 		"ruby.json":       "/usr/bin/tidepool:Wrap::MyException:func:times:<class:WillClass>:<main>",
 		"kerneloops.json": "kernel:NULL pointer dereference:reef_read [reef]:vfs_read:ksys_read",
