@@ -227,6 +227,12 @@ func TestMissingSymbolCommand(t *testing.T) {
 			Architecture: "amd64", Release: "Ubuntu 24.04"}, "mishap symbols add libtide1-dbgsym_2.0_amd64.ddeb"},
 		"debug file of Debian": {crash.MissingSymbol{Kind: crash.MissingDebugFile, Package: "libtide1", Version: "2.0~rc1",
 			Architecture: "arm64", Release: "Debian 12"}, "mishap symbols add libtide1-dbgsym_2.0~rc1_arm64.deb"},
+		"debug file of Fedora": {crash.MissingSymbol{Kind: crash.MissingDebugFile, Package: "tide", Version: "2-1.fc43",
+			Architecture: "x86_64", Release: "Fedora 43", BuildID: id}, "mishap symbols add " +
+			"/usr/lib/debug/.build-id/ab/12cd34.debug"},
+		"program of Arch": {crash.MissingSymbol{Kind: crash.MissingProgram, Package: "tide", Version: "2.0-1",
+			Architecture: "x86_64", Release: "Arch", Path: "/usr/lib/libtide.so"}, "mishap symbols add " +
+			"/usr/lib/libtide.so"},
 		"C library": {crash.MissingSymbol{Kind: crash.MissingDebugFile, Package: "libc6", Version: "2.36-9",
 			Architecture: "amd64"}, "mishap symbols add libc6-dbg_2.36-9_amd64.deb"},
 		"build": {crash.MissingSymbol{Kind: crash.MissingBuild, Package: "libtide1", Version: "2.0", Architecture: "amd64"},

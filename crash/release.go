@@ -67,8 +67,7 @@ func (r Release) EndOfLifeOn(day time.Time) bool { return BuiltInReleases().EndO
 // unknown release.
 func (r Release) Codename() string { return BuiltInReleases().Codename(r) }
 
-// ReleaseTable holds the releases of Ubuntu and Debian: their names and support periods. It is
-// immutable.
+// ReleaseTable holds releases of distributions: their names and support periods. It is immutable.
 type ReleaseTable struct {
 	series map[Release]series
 	newest map[string]time.Time // by distribution: the day on which its newest series was created
@@ -80,17 +79,21 @@ type series struct {
 	end      time.Time // last supported day; zero: unknown
 }
 
-//go:embed distroinfo/ubuntu.csv distroinfo/debian.csv
+//go:embed distroinfo/*.csv
 var distroInfo embed.FS
 
 // BuiltInReleases returns the table of the release data that is embedded in the program.
 var BuiltInReleases = sync.OnceValue(func() *ReleaseTable {
 	ubuntu, err1 := distroInfo.Open("distroinfo/ubuntu.csv")
 	debian, err2 := distroInfo.Open("distroinfo/debian.csv")
-	if err1 != nil || err2 != nil {
+	others, err3 := distroInfo.Open("distroinfo/others.csv")
+	if err1 != nil || err2 != nil || err3 != nil {
 		return &ReleaseTable{}
 	}
 	t, err := ReadReleases(ubuntu, debian)
+	if err == nil {
+		t, err = t.Extend(others)
+	}
 	if err != nil {
 		return &ReleaseTable{}
 	}
@@ -216,6 +219,93 @@ func (t *ReleaseTable) With(distribution string, csv io.Reader) (*ReleaseTable, 
 	maps.Copy(merged.series, other.series)
 	maps.Copy(merged.newest, other.newest)
 	return merged, nil
+}
+
+// The columns of a file of releases, see [ReleaseTable.Extend].
+var releaseColumns = []string{"distribution", "version", "codename", "released", "eol"}
+
+// distributionForm and releaseForm match valid distributions and versions in such a file.
+var (
+	distributionForm = regexp.MustCompile(`^\pL[\pL !_./-]{0,60}$`)
+	releaseForm      = regexp.MustCompile(`^([0-9]{1,4}(\.[0-9]{1,3}){0,2}|[A-Za-z][A-Za-z-]{0,31})?$`)
+)
+
+// Extend returns a table that also has the releases of a CSV file. Its first line names the columns:
+// distribution, version (empty for rolling distributions), codename, released and eol, the last day with
+// support. The first two are required, and days are written as 2026-11-29. What a row says takes
+// precedence; what it leaves empty stays as it was. Lines that begin with # are comments. Errors name the
+// line and have no kind.
+func (t *ReleaseTable) Extend(from io.Reader) (*ReleaseTable, error) {
+	r := csv.NewReader(io.LimitReader(from, maxReleaseData))
+	r.Comment, r.TrimLeadingSpace = '#', true
+	header, err := r.Read()
+	if err != nil || len(header) < 2 || header[0] != releaseColumns[0] || header[1] != releaseColumns[1] {
+		return nil, fmt.Errorf("the first line does not name the columns %s", strings.Join(releaseColumns, ","))
+	}
+	for i, name := range header {
+		if !slices.Contains(releaseColumns, name) || slices.Contains(header[:i], name) {
+			return nil, fmt.Errorf("line 1: %.40q is not a column, or is there twice; the columns are %s", name,
+				strings.Join(releaseColumns, ","))
+		}
+	}
+	more := &ReleaseTable{series: maps.Clone(t.series), newest: t.newest}
+	seen := map[Release]bool{}
+	for {
+		row, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return more, nil
+		}
+		if err != nil {
+			return nil, err // names the line
+		}
+		name, err := more.extend(header, row)
+		if line, _ := r.FieldPos(0); err != nil {
+			return nil, fmt.Errorf("line %d: %w", line, err)
+		} else if seen[name] || len(seen) == maxReleases {
+			return nil, fmt.Errorf("line %d: %s is there twice, or there are more than %d releases", line, name,
+				maxReleases)
+		}
+		seen[name] = true
+	}
+}
+
+// extend adds or changes the release of a row.
+func (t *ReleaseTable) extend(header, row []string) (Release, error) {
+	column := func(name string) string {
+		if at := slices.Index(header, name); at >= 0 {
+			return strings.TrimSpace(row[at])
+		}
+		return ""
+	}
+	distribution, number, codename := column("distribution"), column("version"), column("codename")
+	if !distributionForm.MatchString(distribution) {
+		return "", fmt.Errorf("%.40q is not the name of a distribution, such as Fedora; versions have their own column",
+			distribution)
+	}
+	if !releaseForm.MatchString(number) {
+		return "", fmt.Errorf("%.40q is not a version, such as 43 or 16.0", number)
+	}
+	if codename != "" && !seriesForm.MatchString(codename) {
+		return "", fmt.Errorf("%.40q is not a codename of lower-case letters and digits, such as noble", codename)
+	}
+	name := Release(strings.TrimSpace(distribution + " " + number))
+	s := t.series[name]
+	s.codename = cmp.Or(codename, s.codename)
+	for at, to := range map[string]*time.Time{"released": &s.released, "eol": &s.end} {
+		day, err := parseDay(column(at))
+		if err != nil {
+			return "", fmt.Errorf("%s: %.40q is not a day, such as 2026-11-29", at, column(at))
+		}
+		if !day.IsZero() {
+			*to = day
+		}
+	}
+	if !s.end.IsZero() && s.end.Before(s.released) {
+		return "", fmt.Errorf("%s ends on %s, before its release on %s", name, s.end.Format(time.DateOnly),
+			s.released.Format(time.DateOnly))
+	}
+	t.series[name] = s
+	return name, nil
 }
 
 func parseDay(s string) (time.Time, error) {

@@ -65,6 +65,13 @@ func TestEndOfLife(t *testing.T) {
 		{"Debian GNU/Linux 12", "2028-07-01", true},
 		{"Debian sid", "2026-11-21", false},
 		{"Debian 14", "2026-11-21", false}, // no known end
+		{"Fedora 40", "2025-05-13", false},
+		{"Fedora 40", "2025-05-14", true},
+		{"Fedora 43", "2027-11-21", false}, // no known end
+		{"CentOS 7", "2026-11-21", true},
+		{"CentOS Stream 9", "2026-11-21", false},
+		{"openSUSE Tumbleweed", "2026-11-21", false},
+		{"Arch", "2026-11-21", false},
 		{"", "2026-11-21", false},
 	} {
 		if got := c.release.EndOfLifeOn(day(c.day).Add(23 * time.Hour)); got != c.want {
@@ -87,7 +94,8 @@ func TestCodename(t *testing.T) {
 func TestSupportedReleases(t *testing.T) {
 	t.Parallel()
 	got := crash.BuiltInReleases().Supported(day("2026-11-21"))
-	want := []crash.Release{"Debian 12", "Debian 13", "Ubuntu 22.04", "Ubuntu 24.04", "Ubuntu 26.04", "Ubuntu 26.10"}
+	want := []crash.Release{"CentOS Stream 9", "CentOS Stream 10", "Debian 12", "Debian 13", "Fedora 43",
+		"openSUSE Leap 16.0", "Ubuntu 22.04", "Ubuntu 24.04", "Ubuntu 26.04", "Ubuntu 26.10"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -155,6 +163,52 @@ func TestReleaseDataOfMachine(t *testing.T) {
 	}
 }
 
+// TestExtend adds the releases of an administrator's file.
+func TestExtend(t *testing.T) {
+	t.Parallel()
+	built := crash.BuiltInReleases()
+	const header = "distribution,version,codename,released,eol\n"
+	table, err := built.Extend(strings.NewReader("# ours\n" + header + "Fedora,43,,,2026-12-09\n" +
+		"Ubuntu,24.04,,,2036-05-31\nPlum OS, 7.1,quetsche,2025-01-01,2026-01-01\n\"Plum, the OS\",\n"))
+	if err == nil || !strings.Contains(err.Error(), "line 6") {
+		t.Errorf("a row with too few columns: got %v, %v, want an error that names line 6", table, err)
+	}
+	table, err = built.Extend(strings.NewReader("# ours\n" + header + "Fedora,43,,,2026-12-09\n" +
+		"Ubuntu,24.04,,,2036-05-31\nPlum OS, 7.1,quetsche,2025-01-01,2026-01-01\nRoll,,,,2026-01-01\n"))
+	checktest.NoError(t, err)
+	for release, want := range map[crash.Release]bool{"Fedora 43": true, "Fedora 42": true, "Ubuntu 24.04": false,
+		"Ubuntu 20.04": true, "Plum OS 7.1": true, "Plum OS 7": false, "Roll": true, "Roll 1": false} {
+		checktest.Equal(t, fmt.Sprintf("%s has ended", release), table.EndOfLife(release, day("2031-01-01")), want)
+	}
+	checktest.Equal(t, "codename", table.Codename("Ubuntu 24.04"), "noble")
+	checktest.Equal(t, "new codename", table.Codename("Plum OS 7.1"), "quetsche")
+	checktest.Equal(t, "kind", table.Kind("Plum OS 7.1"), crash.OfficialRelease)
+	if built.EndOfLife("Fedora 43", day("2031-01-01")) {
+		t.Error("the built-in table changed")
+	}
+	for data, want := range map[string]string{
+		"":                                  "the first line does not name",
+		"version,distribution\n":            "the first line does not name",
+		"distribution,version,end\n":        `line 1: "end" is not a column`,
+		"distribution,version,eol,eol\n":    `line 1: "eol" is not a column`,
+		header + "Fedora 43,,,,\n":          `line 2: "Fedora 43" is not the name`,
+		header + ",43,,,\n":                 `line 2: "" is not the name`,
+		header + "<b>,43,,,\n":              `line 2: "<b>" is not the name`,
+		header + "Fedora,4 3,,,\n":          `line 2: "4 3" is not a version`,
+		header + "Fedora,43,A b,,\n":        `line 2: "A b" is not a codename`,
+		header + "Fedora,43,,soon,\n":       `line 2: released: "soon" is not a day`,
+		header + "#\nFedora,43,,,31.1.26\n": `line 3: eol: "31.1.26" is not a day`,
+		header + "Fedora,43,,,2001-01-01\n": "line 2: Fedora 43 ends on 2001-01-01, before its release on 2025-10-28",
+		header + "A,1,,,\nA,1,,,\n":         "line 3: A 1 is there twice",
+		header + "A,1,,\"\n":                "line 2",
+	} {
+		got, err := built.Extend(strings.NewReader(data))
+		if err == nil || got != nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want an error with %q", data, err, want)
+		}
+	}
+}
+
 func TestReleasedBetween(t *testing.T) {
 	t.Parallel()
 	table := crash.BuiltInReleases()
@@ -163,7 +217,8 @@ func TestReleasedBetween(t *testing.T) {
 		got = append(got, string(r.Release)+" "+r.Day.Format(time.DateOnly))
 	}
 	want := []string{"Ubuntu 24.04 2024-04-25", "Ubuntu 24.10 2024-10-10", "Ubuntu 25.04 2025-04-17",
-		"Debian 13 2025-08-09"}
+		"Debian 13 2025-08-09", "Fedora 41 2024-10-29", "Fedora 42 2025-04-15", "CentOS Stream 10 2024-12-12",
+		"openSUSE Leap 15.6 2024-06-12"}
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {

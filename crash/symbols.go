@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"mishap/crash/version"
 )
 
 // ProblemSymbols says how far a problem is symbolised.
@@ -119,17 +121,17 @@ func (m MissingSymbol) Command() string {
 const maxCommandFiles = 500
 
 // packageFiles returns the file names of the packages that provide it, which lack the epoch of the
-// version. It returns "" if they are unknown.
+// version. It returns "" if they are unknown, or not packages of dpkg, whose files mishap does not read.
 func (m MissingSymbol) packageFiles() string {
-	version := m.Version
-	if _, rest, ok := strings.Cut(version, ":"); ok {
-		version = rest
+	text := m.Version
+	if _, rest, ok := strings.Cut(text, ":"); ok {
+		text = rest
 	}
-	if !packageName.MatchString(m.Package) || !fileVersion.MatchString(version) ||
-		!architecture.MatchString(m.Architecture) {
+	if m.Release.VersionOrder() != version.Dpkg || !packageName.MatchString(m.Package) ||
+		!fileVersion.MatchString(text) || !architecture.MatchString(m.Architecture) {
 		return ""
 	}
-	of := "_" + version + "_" + m.Architecture
+	of := "_" + text + "_" + m.Architecture
 	debug := m.Package + "-dbgsym" + of + ".ddeb"
 	switch {
 	case m.Package == "libc6":

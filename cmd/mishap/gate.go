@@ -75,7 +75,7 @@ func runGate(ctx context.Context, out io.Writer, s session, q stats.GateQuestion
 	if err := s.store.WaitCounted(ctx); err != nil {
 		return err
 	}
-	releases, _ := knownReleases(ubuntuReleases, debianReleases) // serve logs the error
+	releases, _, _ := releasesOf(s.config) // serve reports the errors
 	answer, err := problems.New(s.store).UpdateGate(ctx, releases, q, s.store.Now())
 	if err != nil {
 		return err

@@ -535,8 +535,30 @@ const (
 
 // intakeConfig returns the part of the configuration that intake applies to reports.
 func intakeConfig(c config.Config) intake.Config {
-	releases, _ := knownReleases(ubuntuReleases, debianReleases) // serve logs the error
+	releases, _, _ := releasesOf(c) // serve reports the errors
 	return intake.Config{MaxAgeDays: c.IngestMaxAgeDays, Releases: releases, Privacy: c.Privacy()}
+}
+
+// releasesOf returns the known releases, and those of the configured file. It always returns a table. The
+// first error is about files of the machine, which serve ignores, the second about the configured one.
+func releasesOf(c config.Config) (table *crash.ReleaseTable, ignored, err error) {
+	table, ignored = knownReleases(ubuntuReleases, debianReleases)
+	if c.Releases == "" {
+		return table, ignored, nil
+	}
+	if _, err := os.Stat(c.Releases); err != nil {
+		return table, ignored, fmt.Errorf("releases: %w", err)
+	}
+	if err := readReleaseFile(c.Releases, func(r io.Reader) error {
+		more, err := table.Extend(r)
+		if err == nil {
+			table = more
+		}
+		return err
+	}); err != nil {
+		return table, ignored, fmt.Errorf("releases: %w", err)
+	}
+	return table, ignored, nil
 }
 
 // knownReleases returns the built-in releases, updated from newer files on the machine. It ignores

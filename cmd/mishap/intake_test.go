@@ -17,8 +17,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/crash/blobs/blobstest"
+	"mishap/crash/checktest"
 	"mishap/crash/symbols/symboltest"
 	"mishap/db/dbtest"
 )
@@ -65,6 +67,32 @@ func TestReleaseFiles(t *testing.T) {
 		if (err == nil) != (c.names == "") || err != nil && !strings.Contains(err.Error(), c.names) {
 			t.Errorf("%s: got error %v, want one that names %q", c.name, err, c.names)
 		}
+	}
+}
+
+// TestReleasesFile checks that the configured file of releases is used, and that its mistakes are named.
+func TestReleasesFile(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "releases.csv")
+	writeFile(t, file, "distribution,version,codename,released,eol\nPlum OS,7,,,2026-01-01\n")
+	c := config.Default()
+	c.Releases = file
+	table, _, err := releasesOf(c)
+	checktest.NoError(t, err)
+	day := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+	checktest.Equal(t, "Plum OS 7 has ended", table.EndOfLife("Plum OS 7", day), true)
+	checktest.Equal(t, "Ubuntu 24.04 has ended", table.EndOfLife("Ubuntu 24.04", day), false)
+
+	writeFile(t, file, "distribution,version,codename,released,eol\nPlum OS,7,,,never\n")
+	const want = `line 2: eol: "never" is not a day`
+	if _, _, err := releasesOf(c); err == nil || !strings.Contains(err.Error(), file+": "+want) {
+		t.Errorf("got %v, want an error that names the file and %s", err, want)
+	}
+	wantRefusal(t, nil, want, "serve", "--config="+configFile(t, fmt.Sprintf("data_dir = %q\ndatabase_url = %q\n"+
+		"listen = \"127.0.0.1:0\"\nreleases = %q\n", filepath.Join(t.TempDir(), "data"), dbtest.URL(t), file)))
+	c.Releases += ".none"
+	if _, _, err := releasesOf(c); err == nil || !strings.Contains(err.Error(), c.Releases) {
+		t.Errorf("got %v, want an error that names the missing file", err)
 	}
 }
 

@@ -295,7 +295,8 @@ func NewRateChart(
 	}
 	c.Since, c.Top = since.AddDate(0, 0, first), roundUp(most)
 	for _, m := range marks {
-		if !m.Day.Before(c.Since) {
+		ofLine := func(l RateLine) bool { return l.Release.SameDistribution(m.Release) }
+		if !m.Day.Before(c.Since) && slices.ContainsFunc(c.Lines, ofLine) {
 			c.Marks = append(c.Marks, m)
 		}
 	}

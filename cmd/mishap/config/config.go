@@ -55,6 +55,7 @@ type Config struct {
 	IngestRatePerSystem  int // reports per minute; 0: off
 	IngestRatePerAddress int // reports per minute; 0: off
 	IngestMaxAgeDays     int
+	Releases             string // see crash.ReleaseTable.Extend; a file, or empty for none
 	ReportsKeepDays      int
 	ReportsKeepTypes     string       // see privacy.ParseKeepTypes
 	ReportsPartitions    string       // size, month or week

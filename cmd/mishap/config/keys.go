@@ -60,6 +60,8 @@ func (c *Config) keys() []key {
 		number("ingest_rate_per_address", "a number of reports per minute, or 0 for no limit",
 			&c.IngestRatePerAddress, 0, 1e9),
 		number("ingest_max_age_days", "a number of days above 0", &c.IngestMaxAgeDays, 1, 36500),
+		text("releases", "the path of a file, or nothing", &c.Releases,
+			func(s string) bool { return s == "" || isPath(s) }),
 		number("reports_keep_days", "a number of days, or 0 for ever", &c.ReportsKeepDays, 0, 36500),
 		list("reports_keep_types", "problem types with a number of days, or 0 for ever, such as KernelOops=90 Snap=30, "+
 			"or nothing", &c.ReportsKeepTypes, parses(privacy.ParseKeepTypes)),
