@@ -139,7 +139,7 @@ func Parse(data []byte) (Dump, error) {
 	if err != nil {
 		return Dump{}, err
 	}
-	d.Architecture, d.Signal, d.Program = arch.name, int(code), modules[0].path
+	d.Architecture, d.Signal, d.Program = arch.name, int(code), modules[0].path()
 	context := r.part(uint64(exception.u32(164)), uint64(exception.u32(160)))
 	stack, start, err := r.stack(streams[streamThreads], exception.u32(0))
 	if err != nil {
@@ -226,10 +226,17 @@ func (r reader) list(size, most uint64) ([]reader, error) {
 	return entries, nil
 }
 
+// module is a program or library. Its texts are read when they are needed: all of them can have one long name.
 type module struct {
-	path       string
-	id         string
+	dump       reader
+	entry      reader
 	start, end uint64
+}
+
+func (m module) path() string { return m.dump.text(uint64(m.entry.u32(20))) }
+
+func (m module) id() string {
+	return m.dump.part(uint64(m.entry.u32(80)), uint64(m.entry.u32(76))).buildID()
 }
 
 func (r reader) modules(stream reader) ([]module, error) {
@@ -240,8 +247,7 @@ func (r reader) modules(stream reader) ([]module, error) {
 	modules := make([]module, len(list))
 	for i, m := range list {
 		start := m.u64(0)
-		modules[i] = module{path: r.text(uint64(m.u32(20))), start: start, end: start + uint64(m.u32(8)),
-			id: r.part(uint64(m.u32(80)), uint64(m.u32(76))).buildID()}
+		modules[i] = module{dump: r, entry: m, start: start, end: start + uint64(m.u32(8))}
 	}
 	return modules, nil
 }
@@ -351,7 +357,7 @@ func place(sorted []module, address uint64) grouping.ModuleFrame {
 		i--
 	}
 	if i >= 0 && address < sorted[i].end {
-		f.Module, f.BuildID, f.Offset = sorted[i].path, sorted[i].id, address-sorted[i].start
+		f.Module, f.BuildID, f.Offset = sorted[i].path(), sorted[i].id(), address-sorted[i].start
 	}
 	return f
 }
