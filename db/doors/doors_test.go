@@ -66,7 +66,8 @@ func TestInstances(t *testing.T) {
 // so, and that counts are not lost.
 func TestOutage(t *testing.T) {
 	t.Parallel()
-	if _, err := doors.New(dbtest.Broken(t)).Project(t.Context(), 1, "k"); crash.KindOf(err) == crash.Forbidden || err == nil {
+	_, err := doors.New(dbtest.Broken(t)).Project(t.Context(), 1, "k")
+	if crash.KindOf(err) == crash.Forbidden || err == nil {
 		t.Errorf("a fresh instance: got %v, want that the database is unavailable", err)
 	}
 	url := dbtest.URL(t)

@@ -1,6 +1,7 @@
 // Package ingest implements the listener for machines. It speaks whoopsie's protocol, which has two
 // kinds of POST, and those of ABRT (see [abrtDoor]), of Sentry's libraries (see
-// [sentryDoor]), and of Breakpad and crashpad (see [minidumpDoor]). It serves no pages and uses neither cookies nor sessions.
+// [sentryDoor]), and of Breakpad and crashpad (see [minidumpDoor]). It serves no pages and uses neither cookies
+// nor sessions.
 //
 // Each status is chosen by its effect on the machine. whoopsie takes 200 as "done" and 400 as
 // "never send again". After any other status it sends the whole report again every two hours. So a

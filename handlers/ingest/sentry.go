@@ -49,7 +49,7 @@ func asHeader(sentence string) string {
 
 // askToPause asks the client to send nothing for a minute.
 func askToPause(w http.ResponseWriter) {
-	w.Header().Set("X-Sentry-Rate-Limits", strconv.Itoa(int(usualRetryAfter.Seconds()))+"::organization:rate")
+	w.Header().Set("X-Sentry-Rate-Limits", strconv.Itoa(int(usualRetryAfter.Seconds()))+"::key:rate")
 }
 
 // pathList is where DrKonqi looks for the keys of projects.
