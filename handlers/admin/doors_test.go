@@ -51,7 +51,8 @@ func TestDoors(t *testing.T) {
 		WantText("section[aria-labelledby=projects] table", dsn+" Last used").
 		WantText("table", "0 2 unknown key 2 0").
 		WantText("#connect-python + p + pre", dsn).
-		WantText("#connect-drkonqi + p + pre", "@crashes.example/x/api/1")
+		WantText("#connect-drkonqi + p + pre", "@crashes.example/x/api/1").
+		WantText("#connect-minidump + p + pre", "https://crashes.example/x/api/1/minidump/?sentry_key=")
 	c.Get(layout.PathDoors+"?address=javascript:x").Want(http.StatusOK).
 		WantText("#connect-whoopsie + p + pre", "CRASH_DB_URL=http://localhost:8081")
 

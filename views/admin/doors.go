@@ -83,7 +83,7 @@ type DoorRow struct {
 }
 
 var doorTitles = map[crash.Door]struct{ title, clients string }{
-	crash.DoorWhoopsie: {"whoopsie", "Ubuntu’s whoopsie, mishap send"},
+	crash.DoorWhoopsie: {"whoopsie", "Ubuntu’s whoopsie, mishap send, apport"},
 	crash.DoorABRT:     {"ABRT", "Fedora’s reporter-ureport"},
 	crash.DoorSentry:   {"Sentry", "programs with Sentry’s libraries, KDE’s DrKonqi"},
 	crash.DoorMinidump: {"Minidumps", "programs with Breakpad or crashpad"},
@@ -108,41 +108,43 @@ type ProjectRow struct {
 	Activity
 }
 
-func (p ProjectRow) path() string { return layout.PathDoors + "/" + strconv.FormatInt(p.Number, 10) }
+func (p ProjectRow) number() string { return strconv.FormatInt(p.Number, 10) }
+
+func (p ProjectRow) path() string { return layout.PathDoors + "/" + p.number() }
 
 func (p ProjectRow) button(text, do string, more ...string) layout.Button {
 	return layout.Button{Text: text, Label: text + " of " + p.Name, Fields: append([]string{"do", do}, more...)}
 }
 
 // dsn returns the address of a project for Sentry's libraries.
-func (p DoorsPage) dsn(number int64, key string) string {
-	return strings.Replace(p.Address, "://", "://"+key+"@", 1) + "/" + strconv.FormatInt(number, 10)
+func (p DoorsPage) dsn(number, key string) string {
+	return strings.Replace(p.Address, "://", "://"+key+"@", 1) + "/" + number
 }
 
-// example returns the address of a project, or one that shows the form.
-func (p DoorsPage) example() string {
+// example returns number and key of a project, or words that show where they belong.
+func (p DoorsPage) example() (number, key string) {
 	for _, project := range p.Projects {
 		if key := project.Key(); key != "" {
-			return p.dsn(project.Number, key)
+			return project.number(), key
 		}
 	}
-	return strings.Replace(p.Address, "://", "://KEY@", 1) + "/NUMBER"
+	return "NUMBER", "KEY"
 }
 
 // connection says how one kind of clients is connected.
 type connection struct{ id, title, note, lines string }
 
 func (p DoorsPage) connections() []connection {
-	dsn := p.example()
-	drkonqi := dsn
-	if i := strings.LastIndexByte(dsn, '/'); i > 0 {
-		drkonqi = dsn[:i] + "/api" + dsn[i:]
-	}
+	number, key := p.example()
+	dsn := p.dsn(number, key)
 	return []connection{
 		{"whoopsie", "Ubuntu: whoopsie", "In /etc/default/whoopsie of each machine:",
 			"CRASH_DB_URL=" + p.Address},
 		{"send", "Other machines: mishap send", "In /etc/mishap/send.toml of each machine:",
 			"server = \"" + p.Address + "\""},
+		{"apport", "Derivatives of Ubuntu: apport", "In /etc/apport/crashdb.conf.d/mishap.conf, with mishap.py of the " +
+			"package mishap-send beside apport’s other crash databases:",
+			"mishap = {\"impl\": \"mishap\", \"url\": \"" + p.Address + "\"}"},
 		{"abrt", "Fedora: ABRT", "In /etc/libreport/plugins/ureport.conf of each machine:",
 			"URL = " + p.Address + "\nIncludeAuthData = yes\nAuthDataItems = machineid"},
 		{"go", "Go: sentry-go", "At the start of the program:",
@@ -151,6 +153,8 @@ func (p DoorsPage) connections() []connection {
 			"sentry_sdk.init(\"" + dsn + "\", release=\"NAME@VERSION\")"},
 		{"node", "Node: @sentry/node", "At the start of the program:",
 			"Sentry.init({dsn: \"" + dsn + "\", release: \"NAME@VERSION\"})"},
-		{"drkonqi", "KDE: DrKonqi", "The address in its reports has another form:", drkonqi},
+		{"drkonqi", "KDE: DrKonqi", "The address in its reports has another form:", p.dsn("api/"+number, key)},
+		{"minidump", "C++: Breakpad or crashpad", "The address to which the program sends its minidumps:",
+			p.Address + "/api/" + number + "/minidump/?sentry_key=" + key},
 	}
 }

@@ -652,9 +652,9 @@ func projectTable(p DoorsPage) templ.Component {
 								return templ_7745c5c3_Err
 							}
 							var templ_7745c5c3_Var32 string
-							templ_7745c5c3_Var32, templ_7745c5c3_Err = templ.JoinStringErrs(p.dsn(row.Number, k.Key))
+							templ_7745c5c3_Var32, templ_7745c5c3_Err = templ.JoinStringErrs(p.dsn(row.number(), k.Key))
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/admin/doors.templ`, Line: 103, Col: 56}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/admin/doors.templ`, Line: 103, Col: 58}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var32))
 							if templ_7745c5c3_Err != nil {
