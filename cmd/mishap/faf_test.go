@@ -122,14 +122,14 @@ type fafServer struct {
 
 func (f *fafServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if f.answers.Add(-1) < 0 {
-		http.Error(w, "Forbidden", http.StatusForbidden)
+		w.WriteHeader(http.StatusForbidden)
 		return
 	}
 	f.requests = append(f.requests, r.URL.Path)
 	var answer any
 	switch period, listed := strings.CutPrefix(r.URL.Path, "/faf/reports/get_hash/*/*/"); {
 	case r.Header.Get("Accept") != "application/json":
-		http.Error(w, "Method Not Allowed", http.StatusMethodNotAllowed)
+		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
 	case r.URL.Path == "/faf/reports":
 		http.Redirect(w, r, "/faf/reports/?"+r.URL.RawQuery, http.StatusPermanentRedirect)
@@ -242,7 +242,7 @@ func TestCopyReplicated(t *testing.T) {
 		switch {
 		case name == "core" && busy:
 			busy = false
-			http.Error(w, "Service Unavailable", http.StatusServiceUnavailable)
+			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		case name == "broken":
 			_, _ = io.WriteString(w, "{")

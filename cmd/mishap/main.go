@@ -328,8 +328,8 @@ const (
 		".TP\n\\fI/var/lib/mishap\\fP\nThe data (data_dir) of Debian's package.\n"
 	manSendFiles = ".SH FILES\n.TP\n\\fI/etc/mishap/send.toml\\fP\nThe configuration. Without it, nothing is sent.\n" +
 		".TP\n\\fI/var/lib/mishap-send\\fP\nReports that wait, and what was sent.\n" +
-		".SH ENVIRONMENT\n.TP\n\\fBHTTPS_PROXY\\fP, \\fBHTTP_PROXY\\fP, \\fBNO_PROXY\\fP\nThe proxy to send through, and the " +
-		"servers without one.\n"
+		".SH ENVIRONMENT\n.TP\n\\fBHTTPS_PROXY\\fP, \\fBHTTP_PROXY\\fP, \\fBNO_PROXY\\fP\nThe proxy to send through, " +
+		"and the servers without one.\n"
 	manEnvironment = ".SH ENVIRONMENT\n.TP\n\\fBMISHAP_\\fP\\fIKEY\\fP\nThe value of a key of mishap.toml(5), in " +
 		"capitals " +
 		"(MISHAP_LISTEN for listen). It overrides the files.\n" +

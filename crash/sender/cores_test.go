@@ -45,7 +45,8 @@ func zstdOf(t *testing.T, content []byte) []byte {
 func nameless(program string) crash.Fields {
 	return crash.Fields{"ProblemType": "Crash", "ExecutablePath": program, "Signal": "11", "Architecture": "amd64",
 		"Package": "tidewatch 1.4.9-2", "DistroRelease": "Debian 12",
-		"StacktraceAddressSignature": program + ":11:/usr/lib/libreef.so.1+1a10:" + program + "+9234", "Date": time.Now().UTC().Format(time.ANSIC)}
+		"StacktraceAddressSignature": program + ":11:/usr/lib/libreef.so.1+1a10:" + program + "+9234",
+		"Date":                       time.Now().UTC().Format(time.ANSIC)}
 }
 
 // TestCores sends core dumps to mishap's own listener, which asks for them.
@@ -110,7 +111,8 @@ func TestCores(t *testing.T) {
 // TestCoreRounds checks when a core dump is sent, kept and given up.
 func TestCoreRounds(t *testing.T) {
 	t.Parallel()
-	battery := map[string]string{"AC/type": "Mains", "AC/online": "0", "BAT0/type": "Battery", "BAT0/status": "Discharging"}
+	battery := map[string]string{"AC/type": "Mains", "AC/online": "0", "BAT0/type": "Battery",
+		"BAT0/status": "Discharging"}
 	for name, c := range map[string]struct {
 		answer      http.HandlerFunc // nil: it is not sent
 		change      func(*Config)

@@ -107,7 +107,8 @@ func TestPstore(t *testing.T) {
 	t.Parallel()
 	x := newFixture(t, "http://unused.invalid")
 	x.ownKernel(t)
-	saveDmesg(t, x, "Panic#2 Part2\n<0>[  812.000030][    C1] Call Trace:\n<0>[  812.000040][    C1]  reef_poll+0x41/0x90 [reef]\n"+
+	saveDmesg(t, x, "Panic#2 Part2\n<0>[  812.000030][    C1] Call Trace:\n"+
+		"<0>[  812.000040][    C1]  reef_poll+0x41/0x90 [reef]\n"+
 		"<0>[  812.000050][    C1] ---[ end Kernel panic - not syncing: Attempted to kill init! ]---\n"+
 		"Panic#2 Part1\n<6>[  811.000000] usb 1-1: new device\n"+
 		"<0>[  812.000010][    C1] Kernel panic - not syncing: Attempted to kill init!\n"+

@@ -374,7 +374,7 @@ func Preview(ctx context.Context, w io.Writer, c Config) (n int, err error) {
 
 func (c Config) previewJournal(ctx context.Context, each func(report, error) error) error {
 	if _, err := exec.LookPath(c.Journalctl); err != nil {
-		return nil
+		return nil //nolint:nilerr // then there is no journal
 	}
 	known, err := openSeen(c.State)
 	if err != nil {

@@ -54,7 +54,7 @@ func (j *Job) runDump(ctx context.Context, report crash.Fields) (Result, error) 
 func (j *Job) walk(ctx context.Context) ([]grouping.ModuleFrame, error) {
 	program, err := exec.LookPath(minidump.Walker)
 	if err != nil {
-		return nil, nil //nolint:nilerr // it need not be installed
+		return nil, nil // it need not be installed
 	}
 	if err := j.s.checkSandbox(ctx, j.dir); err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (j *Job) walk(ctx context.Context) ([]grouping.ModuleFrame, error) {
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		return nil, nil //nolint:nilerr // the program was ended
+		return nil, nil // the program was ended
 	}
 	return minidump.Walked(printed), nil
 }

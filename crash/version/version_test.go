@@ -419,7 +419,7 @@ func TestTotal(t *testing.T) {
 	for o, rows := range [][][]string{ladder, rpmLadder, pacmanLadder} {
 		for _, row := range append(rows, []string{"unknown", "1.0_1", "(none)", "1.0-1"}) {
 			for _, v := range row {
-				all = append(all, one{version.Order(o), v}) //nolint:gosec // three orders
+				all = append(all, one{version.Order(o), v})
 			}
 		}
 	}

@@ -56,7 +56,8 @@ func (h *fixture) sendDump(t *testing.T, path string, body io.Reader, header ...
 		name, value, _ := strings.Cut(line, ": ")
 		r.Header.Set(name, value)
 	}
-	answer := dbtest.Must(h.Client().Do(r))(t)
+	answer, err := h.Client().Do(r)
+	checktest.NoError(t, err)
 	defer answer.Body.Close() //nolint:errcheck // read to the end
 	return answer.StatusCode, string(dbtest.Must(io.ReadAll(answer.Body))(t))
 }

@@ -90,7 +90,8 @@ func doorsPage() adminview.DoorsPage {
 	}
 	p.Doors[1].Closed = crash.ClosedDoor{Door: crash.DoorABRT, Closed: now, By: "ada"}
 	project := adminview.ProjectRow{Project: crash.Project{Number: 7, Name: "harbor", Source: "harbor-sync",
-		Listed: true, Keys: []crash.ProjectKey{{Key: key, Created: now, LastUsed: now.Add(-time.Hour)}, {Key: key, Created: now}}}}
+		Listed: true, Keys: []crash.ProjectKey{{Key: key, Created: now, LastUsed: now.Add(-time.Hour)},
+			{Key: key, Created: now}}}}
 	for i, outcome := range []string{"stored", "repeated", "dropped", "lost", "refused", "failed"} {
 		c := crash.DoorCount{Outcome: outcome, Requests: int64(41_300 >> i), LastSeen: now.Add(-time.Minute)}
 		if i >= 4 {

@@ -86,7 +86,7 @@ func uidsOf(users []string) ([]int64, error) {
 		if err != nil {
 			return nil, fmt.Errorf("there is no user %q", name)
 		}
-		uids[i] = int64(uid) //nolint:gosec // 32 bits
+		uids[i] = int64(uid)
 	}
 	return uids, nil
 }

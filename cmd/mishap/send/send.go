@@ -115,7 +115,7 @@ func (o *options) forUser(cmd *cobra.Command) error {
 
 func (p program) run(ctx context.Context, o options) error {
 	s, err := load(o.config)
-	if err != nil && !((o.dryRun || o.id) && errors.Is(err, fs.ErrNotExist)) {
+	if agreed := !errors.Is(err, fs.ErrNotExist); err != nil && (agreed || !o.dryRun && !o.id) {
 		return err
 	}
 	id, err := sender.MachineID("/")

@@ -40,7 +40,7 @@ func (d Dump) Bytes(t testing.TB) []byte {
 	b := make([]byte, 32+12*len(streams))
 	copy(b, "MDMP")
 	le.PutUint32(b[4:], 0xa793)
-	le.PutUint32(b[8:], uint32(len(streams)))
+	le.PutUint32(b[8:], uint32(len(streams))) //nolint:gosec // six
 	le.PutUint32(b[12:], 32)
 	le.PutUint32(b[20:], 1795311290)
 	put := func(data []byte) (at, size uint32) {
