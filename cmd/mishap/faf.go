@@ -290,8 +290,11 @@ func (c *fafCopy) copyItem(ctx context.Context, hash string, it *faf.Item) (row 
 		if err == nil {
 			err = c.accept(ctx, report)
 		}
-		if err != nil {
+		if err := c.unusable(ctx, hash, err); err != nil {
 			return row, err
+		}
+		if err != nil {
+			continue
 		}
 		if s := rec.Grouping.Signature; s != "" && !slices.Contains(signatures, s) {
 			signatures = append(signatures, s)

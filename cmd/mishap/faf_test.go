@@ -219,7 +219,7 @@ func TestCopyFAF(t *testing.T) {
 	versions := dbtest.Lines(t, database, `
 		select release || ' of ' || source_package, version || ' on ' || day::text from reports`)
 	if diff := cmp.Diff(map[string]string{
-		"Fedora 43 of tidewatch": "1.4.9-2.fc43 on " + day, "Fedora 42 of tidewatch": "1.4.8-1.fc42 on " + month,
+		"Fedora 43 of tidewatch": "1.4.9-2.fc43 on " + day, "RHEL 9 of tidewatch": "1.4.8-1.el9 on " + month,
 		"Fedora 43 of harbor-sync": "1:2.1-1.fc43 on " + day, "Fedora 43 of kernel": " on " + day,
 		"Fedora 43 of quillpad": " on " + day,
 	}, versions); diff != "" {

@@ -160,7 +160,7 @@ func (it Item) Copy(server string, oldest time.Time) (Copy, error) {
 		}
 		f := crash.Fields{
 			"Package":       strings.TrimSpace(it.Report.Component + " " + it.version(release.Name)),
-			"SourcePackage": it.Report.Component, "DistroRelease": release.Name, "Date": day.Format(time.ANSIC),
+			"SourcePackage": it.Report.Component, "DistroRelease": releaseOf(release.Name), "Date": day.Format(time.ANSIC),
 			"FAFReports": strconv.FormatInt(release.Count, 10),
 		}
 		if arch := mostFrequent(it.Arches); arch != "" {
@@ -176,6 +176,18 @@ func (it Item) Copy(server string, oldest time.Time) (Copy, error) {
 			Number: fmt.Sprintf("faf %s %d %s", server, it.Report.ID, release.Name)})
 	}
 	return c, nil
+}
+
+// releaseOf returns the release with FAF's name, such as "Red Hat Enterprise Linux 9".
+func releaseOf(name string) string {
+	os := crash.OS{Name: name}
+	if i := strings.LastIndexByte(name, ' '); i >= 0 {
+		os.Name, os.Version = name[:i], name[i+1:]
+	}
+	if os.Name == "Red Hat Enterprise Linux" {
+		os.ID = "rhel"
+	}
+	return string(os.Release())
 }
 
 // lastDay returns the last day on which FAF counted the crash on a release, or the start of the week or month. If the
