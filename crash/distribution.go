@@ -140,7 +140,7 @@ func (o OS) Release() Release {
 		}
 	}
 	if number == "" {
-		if r := BuiltInReleases().Named(strings.ToLower(name), o.Codename); r != "" {
+		if r := Releases().Named(strings.ToLower(name), o.Codename); r != "" {
 			return r
 		}
 	}

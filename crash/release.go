@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode"
 
@@ -60,12 +61,12 @@ func (r Release) Compare(other Release) int {
 }
 
 // EndOfLifeOn reports whether support of the release has ended on that UTC day, according to
-// [BuiltInReleases]. It returns false for derivatives and unknown releases.
-func (r Release) EndOfLifeOn(day time.Time) bool { return BuiltInReleases().EndOfLife(r, day) }
+// [Releases]. It returns false for derivatives and unknown releases.
+func (r Release) EndOfLifeOn(day time.Time) bool { return Releases().EndOfLife(r, day) }
 
-// Codename returns the codename in [BuiltInReleases], "noble" for "Ubuntu 24.04", or "" for an
-// unknown release.
-func (r Release) Codename() string { return BuiltInReleases().Codename(r) }
+// Codename returns the codename in [Releases], "noble" for "Ubuntu 24.04", or "" for an unknown
+// release.
+func (r Release) Codename() string { return Releases().Codename(r) }
 
 // ReleaseTable holds releases of distributions: their names and support periods. It is immutable.
 type ReleaseTable struct {
@@ -81,6 +82,23 @@ type series struct {
 
 //go:embed distroinfo/*.csv
 var distroInfo embed.FS
+
+// releases is the table of this process, nil until SetReleases. It is a global although the house avoids
+// them: intake, judging, pages, comments on bugs and methods of [Release] must agree, and a table that is
+// handed down to each of them can be forgotten in one.
+var releases atomic.Pointer[ReleaseTable]
+
+// SetReleases sets the table that the whole process uses. Call it once at start, before anything reads or
+// judges reports: states of problems that are already judged stay as they are.
+func SetReleases(t *ReleaseTable) { releases.Store(t) }
+
+// Releases returns the table that the whole process uses: that of SetReleases, or else [BuiltInReleases].
+func Releases() *ReleaseTable {
+	if t := releases.Load(); t != nil {
+		return t
+	}
+	return BuiltInReleases()
+}
 
 // BuiltInReleases returns the table of the release data that is embedded in the program.
 var BuiltInReleases = sync.OnceValue(func() *ReleaseTable {

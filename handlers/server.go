@@ -94,7 +94,7 @@ func New(d Deps) (*Server, error) {
 		web: kit, panel: panel,
 		api: api.New(api.Deps{
 			Store: d.Store, Bugs: d.Bugs, Problems: d.Problems, Symbols: d.Symbols,
-			BaseURL: kit.Base.String(), Version: d.Config.Version, Releases: d.Releases, Privacy: d.Config.Privacy, Now: d.Now,
+			BaseURL: kit.Base.String(), Version: d.Config.Version, Privacy: d.Config.Privacy, Now: d.Now,
 		}),
 		bugs: bugs.New(kit, panel, exporter, bugs.Deps{Store: d.Store, Bugs: d.Bugs, Filer: d.Filer, Tracker: d.Tracker}),
 		admin: admin.New(kit, exporter, admin.Deps{

@@ -705,7 +705,7 @@ func ReleasesOf(cells []crash.VersionCount) crash.ReleaseList {
 	for _, c := range cells {
 		reports[c.Release] += c.Reports
 	}
-	return crash.BuiltInReleases().List(reports)
+	return crash.Releases().List(reports)
 }
 
 // versionTable returns the versions × releases table as aligned text with at most rows versions, newest

@@ -117,8 +117,11 @@ func (p *program) stored(do func(context.Context, session) (message string, err 
 	})
 }
 
-// useStore migrates and opens the database, and closes it after do.
+// useStore sets the table of releases, migrates and opens the database, and closes it after do.
 func useStore(ctx context.Context, c config.Config, log *slog.Logger, do func(*db.Store) error) (err error) {
+	if err := setReleases(c, log); err != nil {
+		return err
+	}
 	database, err := openDatabase(ctx, c, false, log)
 	if err != nil {
 		return err

@@ -75,8 +75,7 @@ func runGate(ctx context.Context, out io.Writer, s session, q stats.GateQuestion
 	if err := s.store.WaitCounted(ctx); err != nil {
 		return err
 	}
-	releases, _, _ := releasesOf(s.config) // serve reports the errors
-	answer, err := problems.New(s.store).UpdateGate(ctx, releases, q, s.store.Now())
+	answer, err := problems.New(s.store).UpdateGate(ctx, crash.Releases(), q, s.store.Now())
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"strconv"
 	"strings"
@@ -298,6 +299,9 @@ with the reason (with --json: the member why).`,
 			if err != nil {
 				return err
 			}
+			if err := setReleases(c, newLog(p.err, slog.LevelWarn)); err != nil {
+				return err
+			}
 			return p.inspect(c, args, as)
 		},
 	}
@@ -535,12 +539,25 @@ const (
 
 // intakeConfig returns the part of the configuration that intake applies to reports.
 func intakeConfig(c config.Config) intake.Config {
-	releases, _, _ := releasesOf(c) // serve reports the errors
-	return intake.Config{MaxAgeDays: c.IngestMaxAgeDays, Releases: releases, Privacy: c.Privacy()}
+	return intake.Config{MaxAgeDays: c.IngestMaxAgeDays, Privacy: c.Privacy()}
+}
+
+// setReleases sets the table of releases that all parts of the program use. It returns an error if the
+// configured file cannot be used. Files of the machine are not needed: their errors are logged.
+func setReleases(c config.Config, log *slog.Logger) error {
+	table, ignored, err := releasesOf(c)
+	if err != nil {
+		return err
+	}
+	if ignored != nil {
+		log.Warn("ignored the release data of this machine; using the built-in data", "error", ignored)
+	}
+	crash.SetReleases(table)
+	return nil
 }
 
 // releasesOf returns the known releases, and those of the configured file. It always returns a table. The
-// first error is about files of the machine, which serve ignores, the second about the configured one.
+// first error is about files of the machine, the second about the configured one.
 func releasesOf(c config.Config) (table *crash.ReleaseTable, ignored, err error) {
 	table, ignored = knownReleases(ubuntuReleases, debianReleases)
 	if c.Releases == "" {

@@ -233,15 +233,7 @@ func (i *instance) buildWeb() error {
 		return fmt.Errorf("job queue: %w", err)
 	}
 	i.jobs = jobs
-	releases, ignored, err := releasesOf(i.config)
-	if err != nil {
-		return err
-	}
-	if ignored != nil {
-		i.log.Warn("ignored the release data of this machine; using the built-in data", "error", ignored)
-	}
 	i.server, err = handlers.New(handlers.Deps{Deps: web.Deps{
-		Releases:    releases,
 		Store:       i.store,
 		People:      people.New(i.store),
 		Bugs:        bugs,

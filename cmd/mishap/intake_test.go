@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -15,14 +16,18 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/PuerkitoBio/goquery"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"mishap/cmd/mishap/config"
 	"mishap/crash"
 	"mishap/crash/blobs/blobstest"
 	"mishap/crash/checktest"
+	"mishap/crash/crashtest"
+	"mishap/crash/intake"
 	"mishap/crash/symbols/symboltest"
 	"mishap/db/dbtest"
+	"mishap/handlers/handlertest"
 )
 
 // TestReleaseFiles checks that newer release data of the machine is used, and that bad data never
@@ -88,12 +93,77 @@ func TestReleasesFile(t *testing.T) {
 	if _, _, err := releasesOf(c); err == nil || !strings.Contains(err.Error(), file+": "+want) {
 		t.Errorf("got %v, want an error that names the file and %s", err, want)
 	}
-	wantRefusal(t, nil, want, "serve", "--config="+configFile(t, fmt.Sprintf("data_dir = %q\ndatabase_url = %q\n"+
-		"listen = \"127.0.0.1:0\"\nreleases = %q\n", filepath.Join(t.TempDir(), "data"), dbtest.URL(t), file)))
+	bad := "--config=" + configFile(t, fmt.Sprintf("data_dir = %q\ndatabase_url = %q\n"+
+		"listen = \"127.0.0.1:0\"\nreleases = %q\n", filepath.Join(t.TempDir(), "data"), dbtest.URL(t), file))
+	for _, args := range [][]string{{"serve"}, {"import", crashFile}, {"inspect", crashFile}} {
+		wantRefusal(t, nil, file+": "+want, append(args, bad)...)
+	}
+	wantStatus(t, nil, exitNoAnswer, file+": "+want, "gate", "tidewatch", "1.0", bad)
 	c.Releases += ".none"
 	if _, _, err := releasesOf(c); err == nil || !strings.Contains(err.Error(), c.Releases) {
 		t.Errorf("got %v, want an error that names the missing file", err)
 	}
+}
+
+// TestOneTableOfReleases checks that a report's refusal, the states of problems, the updates of bugs and pages
+// agree with the configured file. It is not parallel, because the table is that of the process.
+func TestOneTableOfReleases(t *testing.T) { //nolint:paralleltest // see above
+	before := crash.Releases()
+	t.Cleanup(func() { crash.SetReleases(before) })
+	const old, current = crash.Release("Zest OS 7"), crash.Release("Zest OS 8")
+	site := handlertest.New(t, handlertest.Options{})
+	now := time.Now().UTC()
+	report := func(release crash.Release, days int) crashtest.Report {
+		return crashtest.Native(crashtest.On(release), crashtest.At(now.AddDate(0, 0, -days)))
+	}
+	site.Save(t, report("Ubuntu 24.04", 30))
+	site.Save(t, report(old, 20))
+	id := site.Save(t, report(current, 1)).ID
+	refusal := func() error {
+		_, err := intake.New(intake.Config{MaxAgeDays: 366}, site.Store).Accept(t.Context(),
+			crash.Report{System: "late", Fields: report(old, 2).Fields()})
+		return err
+	}
+	ended := func() map[crash.Release]bool {
+		b := dbtest.Must(site.Store.Bucket(t.Context(), id))(t)
+		checktest.NoError(t, site.Store.Judge(t.Context(), &b))
+		found := map[crash.Release]bool{}
+		for _, r := range b.Status.Releases {
+			found[r.Release] = r.Ended
+		}
+		return found
+	}
+	offered := func(address string) string { // pages are cached by address
+		var names []string
+		site.Visitor(t).Get(address).Want(http.StatusOK).HTML().Find("select[name=release] option").Each(
+			func(_ int, o *goquery.Selection) {
+				if name := o.AttrOr("value", ""); name != "" {
+					names = append(names, name)
+				}
+			})
+		return strings.Join(names, ", ")
+	}
+	quiet := crash.QuietBug{Last: map[crash.Release]time.Time{old: now, current: now.AddDate(0, 0, -9)}}
+	checktest.NoError(t, refusal()) // the release is not known yet
+	checktest.Equal(t, "ended without the file", ended()[old], false)
+	checktest.Equal(t, "offered without the file", offered("/"), "Ubuntu 24.04, Zest OS 8, Zest OS 7")
+	checktest.Equal(t, "last report without the file", quiet.LastSupported(now), now)
+
+	file, lastDay := filepath.Join(t.TempDir(), "releases.csv"), now.AddDate(0, 0, -10).Format(time.DateOnly)
+	writeFile(t, file, "distribution,version,codename,released,eol\nZest OS,7,lemon,,"+lastDay+"\nZest OS,8,lime,,\n")
+	mustRun(t, []string{"MISHAP_RELEASES=" + file}, "inspect", crashFile) // sets the table
+	site.Save(t, report(current, 0))                                      // lists of releases are cached until then
+
+	if err := refusal(); err == nil || !strings.Contains(err.Error(), "Zest OS 7 is End of Life") {
+		t.Errorf("got %v, want the report refused", err)
+	}
+	if got := ended(); !got[old] || got[current] || got["Ubuntu 24.04"] {
+		t.Errorf("got ended %v, want only %s", got, old)
+	}
+	checktest.Equal(t, "offered", offered("/?release="+url.QueryEscape(string(current))),
+		"Zest OS 8, Zest OS 7, Ubuntu 24.04")
+	checktest.Equal(t, "last report of a supported release", quiet.LastSupported(now), quiet.Last[current])
+	site.Visitor(t).Get("/release/"+url.PathEscape(string(old))).Want(http.StatusOK).WantText("h1", "Zest OS 7 (lemon)")
 }
 
 // TestMoreSharedSymbols adds files on one machine and symbolises on another one. They share an object

@@ -88,6 +88,9 @@ func (p *program) serve(ctx context.Context, c config.Config, k kinds) (err erro
 	log := newLog(p.err, c.Level())
 	log.InfoContext(ctx, "starting", "version", versionText(), "config", c)
 	p.warn(ctx, c, log)
+	if err := setReleases(c, log); err != nil {
+		return err
+	}
 	if err := checkBlobs(ctx, c); errors.Is(err, crash.Invalid) {
 		return err
 	} else if err != nil { // it may recover

@@ -24,10 +24,9 @@ type Store interface {
 
 // Config contains the settings of an Intake.
 type Config struct {
-	MaxAgeDays int                 // how many days old a report's own date may be
-	Releases   *crash.ReleaseTable // for the end of support; nil: the built-in table
-	Privacy    *privacy.Table      // which fields are dropped; nil: the built-in table
-	Now        func() time.Time    // nil: time.Now
+	MaxAgeDays int              // how many days old a report's own date may be
+	Privacy    *privacy.Table   // which fields are dropped; nil: the built-in table
+	Now        func() time.Time // nil: time.Now
 }
 
 // Intake accepts reports. It is safe for concurrent use.
@@ -40,9 +39,6 @@ type Intake struct {
 func New(c Config, store Store) *Intake {
 	if c.Now == nil {
 		c.Now = time.Now
-	}
-	if c.Releases == nil {
-		c.Releases = crash.BuiltInReleases()
 	}
 	return &Intake{config: c, store: store}
 }
@@ -102,7 +98,7 @@ func (in *Intake) Examine(report crash.Report) (crash.Record, error) {
 		rec.Occurred = occurred
 	}
 	rec.Day = crash.CountingDay(rec.Occurred, report.Received(), in.config.MaxAgeDays)
-	if err := refuse(rec, in.config.Releases); err != nil {
+	if err := refuse(rec); err != nil {
 		return crash.Record{}, err
 	}
 	rec.Grouping = grouping.SignatureOf(report.Fields)
@@ -174,13 +170,13 @@ func coreRequest(rec crash.Record) *crash.CoreRequest {
 // it again. The code of the error, a label of metrics, is the first reason that applies. The sentences are
 // those of errors.ubuntu.com, since clients and their logs contain them. Every other readable report is
 // stored, even if no rule can group it.
-func refuse(rec crash.Record, known *crash.ReleaseTable) error {
+func refuse(rec crash.Record) error {
 	switch {
 	case len(rec.Fields) == 0:
 		return crash.Errorf(crash.Invalid, "empty", "Empty report.")
 	// The day on which the crash counts matters, not today. A machine that was offline may report crashes
 	// from when its release was still supported.
-	case known.EndOfLife(rec.Release, rec.Day):
+	case rec.Release.EndOfLifeOn(rec.Day):
 		return crash.Errorf(crash.Invalid, "end_of_life", "%s is End of Life", rec.Release)
 	case rec.Fields["Architecture"] == "armel":
 		return crash.Errorf(crash.Invalid, "armel", "armel architecture is obsoleted.")

@@ -79,20 +79,6 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestReleaseTable checks that the configured table is used, with one that contains no release.
-func TestReleaseTable(t *testing.T) {
-	t.Parallel()
-	header := "version,codename,series,created,release,eol,eol-server,eol-esm\n"
-	none, err := crash.ReadReleases(strings.NewReader(header), strings.NewReader(header))
-	checktest.NoError(t, err)
-	c := config
-	c.Releases = none
-	if _, err := intake.New(c,
-		nil).Examine(crash.Report{Fields: crashtest.Python(crashtest.On("Ubuntu 12.04")).Fields()}); err != nil {
-		t.Errorf("got %v, want it accepted", err)
-	}
-}
-
 // TestSamples checks what is stored for realistic reports.
 func TestSamples(t *testing.T) {
 	t.Parallel()

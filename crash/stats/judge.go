@@ -322,7 +322,7 @@ func (j *judgement) fixedElsewhere() []crash.ReleaseStatus {
 	for _, distribution := range distributionsOf(tasksOf(j.reading.Tasks, j.b.SourcePackage)) {
 		for _, f := range j.reading.Fixes {
 			if f.Package == j.b.SourcePackage {
-				add(crash.BuiltInReleases().Named(distribution, f.Series))
+				add(crash.Releases().Named(distribution, f.Series))
 			}
 		}
 		add(j.newestOf(distribution))
@@ -472,7 +472,7 @@ func (j *judgement) fixFor(release crash.Release, ofSeries bool) (version string
 		if f.Package != j.b.SourcePackage || !order.Valid(f.Version) {
 			continue
 		}
-		switch to := crash.BuiltInReleases().Named(distribution, f.Series); {
+		switch to := crash.Releases().Named(distribution, f.Series); {
 		case to != "" && to.Key() == release.Key():
 			here = append(here, f.Version)
 		case to == "":

@@ -95,7 +95,7 @@ type factValue struct {
 func (s *Store) PackagesOfSet(ctx context.Context, release crash.Release, set string) (names []string, known bool,
 	err error) {
 	if release == "" {
-		release = crash.BuiltInReleases().Latest("Ubuntu", s.Now())
+		release = crash.Releases().Latest("Ubuntu", s.Now())
 	}
 	return s.namesOf(ctx, crash.ArchiveWant{Kind: crash.ArchiveSet, Key: release.Codename() + "/" + set},
 		crash.Errorf(crash.NotFound, "unknown_set", "The tracker knows no package set %.100q in that release.", set))

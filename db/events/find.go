@@ -603,7 +603,7 @@ const (
 // series is the code name of the release whose package sets count, as on the page of followed
 // packages.
 func (s *Store) series() string {
-	return crash.BuiltInReleases().Latest("Ubuntu", s.Now()).Codename()
+	return crash.Releases().Latest("Ubuntu", s.Now()).Codename()
 }
 
 // wants returns the archive facts that a scope needs.

@@ -68,7 +68,7 @@ type right struct {
 
 // withRights adds the arguments of userColumns. As in rules, the package sets of the newest release count.
 func (a *Store) withRights(args pgx.NamedArgs) pgx.NamedArgs {
-	args["series"] = crash.BuiltInReleases().Latest("Ubuntu", a.store.Now()).Codename()
+	args["series"] = crash.Releases().Latest("Ubuntu", a.store.Now()).Codename()
 	return a.store.RightsArgs(args)
 }
 
@@ -435,7 +435,7 @@ func (a *Store) grantArgs(by string, g crash.Grant) pgx.NamedArgs {
 	switch g.Scope.Kind {
 	case crash.GrantSet:
 		args["fact"] = crash.ArchiveSet
-		args["key"] = crash.BuiltInReleases().Latest("Ubuntu", a.store.Now()).Codename() + "/" + g.Scope.Name
+		args["key"] = crash.Releases().Latest("Ubuntu", a.store.Now()).Codename() + "/" + g.Scope.Name
 	case crash.GrantTeam:
 		args["fact"], args["key"] = crash.ArchivePerson, g.Scope.Name
 	case crash.GrantAll, crash.GrantPackage:

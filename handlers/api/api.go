@@ -10,7 +10,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -38,9 +37,8 @@ type Deps struct {
 	Bugs     *bugs.Store
 	Problems *problems.Store
 	Symbols  *symbols.Store
-	BaseURL  string // of the site, for links in answers
-	Version  string // of the program, for the OpenAPI document
-	Releases *crash.ReleaseTable
+	BaseURL  string         // of the site, for links in answers
+	Version  string         // of the program, for the OpenAPI document
 	Privacy  *privacy.Table // nil: the built-in table
 	Now      func() time.Time
 }
@@ -62,7 +60,6 @@ type answers struct {
 // New returns an API with the given dependencies.
 func New(d Deps) *API {
 	base := strings.TrimRight(d.BaseURL, "/")
-	d.Releases = cmp.Or(d.Releases, crash.BuiltInReleases())
 	from := &answers{d, base}
 	a := &API{base: base, version: d.Version, from: from, resources: from.table(), byName: map[string]*resource{}}
 	for i := range a.resources {
@@ -457,7 +454,7 @@ func (a *answers) newTracedDay(day time.Time, counts []index.Traced) tracedDay {
 	for _, c := range counts {
 		reports[c.Release] += c.Named + c.Failed
 	}
-	list := a.Releases.List(reports)
+	list := crash.Releases().List(reports)
 	out := tracedDay{Date: day.Format(dateFormat), Value: map[string]traced{}}
 	for _, c := range counts {
 		release := string(privacy.RedactLabel(list.Of(c.Release)))

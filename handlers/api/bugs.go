@@ -278,9 +278,9 @@ func tooManyQuestions(n int) error {
 // the newest.
 func (a *answers) seriesOf(release string) string {
 	if release == "" {
-		return a.Releases.Codename(a.Releases.Latest("Ubuntu", a.today()))
+		return crash.Releases().Latest("Ubuntu", a.today()).Codename()
 	}
-	return a.Releases.Codename(crash.Release("Ubuntu " + strings.TrimPrefix(release, "Ubuntu ")))
+	return crash.Release("Ubuntu " + strings.TrimPrefix(release, "Ubuntu ")).Codename()
 }
 
 type seenPackage struct {

@@ -236,9 +236,9 @@ func pocketOr(f crash.ArchiveFact, series, version, unknown string) string {
 // noCounts returns a row without counts: noCount for each series that rows name.
 func (a *answers) noCounts() map[string]int64 {
 	none := map[string]int64{}
-	for _, release := range a.Releases.All("Ubuntu") {
+	for _, release := range crash.Releases().All("Ubuntu") {
 		if release.Compare(oldStandardRelease) >= 0 {
-			none[a.Releases.Codename(release)] = noCount
+			none[release.Codename()] = noCount
 		}
 	}
 	return none
@@ -268,7 +268,7 @@ func (a *answers) series(r crash.Release) string {
 	if !strings.HasPrefix(string(r), "Ubuntu ") {
 		return ""
 	}
-	return a.Releases.Codename(r)
+	return r.Codename()
 }
 
 // evidence supplements the old fields: crashes per active machine with a 95% confidence
@@ -540,7 +540,7 @@ type gateMissing struct {
 }
 
 func (a *answers) updateGate(ctx context.Context, in input) ([]any, error) {
-	answer, err := a.Problems.UpdateGate(ctx, a.Releases, stats.GateQuestion{
+	answer, err := a.Problems.UpdateGate(ctx, crash.Releases(), stats.GateQuestion{
 		Package: in.text("package"), Version: in.text("version"), Against: in.text("against"),
 		Release: crash.Release(in.text("release")),
 	}, a.Now())

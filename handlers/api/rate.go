@@ -164,12 +164,12 @@ func (a *answers) chartReleases(reports map[crash.Release]int64) []crash.Release
 	if reports == nil {
 		reports = map[crash.Release]int64{}
 	}
-	for _, r := range a.Releases.Supported(a.today()) {
+	for _, r := range crash.Releases().Supported(a.today()) {
 		if a.series(r) != "" {
 			reports[r] += 0
 		}
 	}
-	return slices.DeleteFunc(a.Releases.List(reports).Ascending(), func(r crash.Release) bool {
+	return slices.DeleteFunc(crash.Releases().List(reports).Ascending(), func(r crash.Release) bool {
 		return r == crash.OtherReleases
 	})
 }
@@ -251,7 +251,7 @@ func (a *answers) averageCrashes(ctx context.Context, in input) ([]any, error) {
 	releases := []crash.Release{f.Release}
 	if f.Release == "" {
 		releases = slices.DeleteFunc(a.chartReleases(reports), func(r crash.Release) bool {
-			return r == "" || a.Releases.EndOfLife(r, a.today())
+			return r == "" || r.EndOfLifeOn(a.today())
 		})
 	}
 	var objects []any
@@ -351,7 +351,7 @@ func (a *answers) instancesCount(ctx context.Context, in input) ([]any, error) {
 		reports[c.Release] += c.Reports
 	}
 	var objects []any
-	for _, release := range a.Releases.List(reports).Ascending() {
+	for _, release := range crash.Releases().List(reports).Ascending() {
 		if release == "" || release == crash.OtherReleases {
 			continue // as at errors.ubuntu.com
 		}
@@ -372,7 +372,7 @@ func (a *answers) processingTimes(_ context.Context, in input) ([]any, error) {
 	var objects []any
 	for day := range a.days(in.number("limit")) {
 		value := map[string]map[string]float64{}
-		for _, r := range a.Releases.Supported(day) {
+		for _, r := range crash.Releases().Supported(day) {
 			if a.series(r) != "" {
 				value[string(r)] = map[string]float64{}
 			}

@@ -73,7 +73,7 @@ func (s *Lists) problemList(r *http.Request, choice view.ListChoice, q index.Que
 	if err != nil {
 		return page, err
 	}
-	releases, err := s.Problems.Releases(r.Context(), s.web.Releases)
+	releases, err := s.Problems.Releases(r.Context(), crash.Releases())
 	if err != nil {
 		return page, err
 	}

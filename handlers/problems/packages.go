@@ -145,7 +145,7 @@ func (s *Lists) readPackage(r *http.Request, name string, filter index.Filter) (
 	if err != nil {
 		return page, err
 	}
-	page.Chart = view.NewChart(days, s.web.Releases, since, until)
+	page.Chart = view.NewChart(days, crash.Releases(), since, until)
 	if page.Versions, err = s.packageVersions(r, name, all); err != nil {
 		return page, err
 	}
@@ -209,7 +209,7 @@ func (s *Lists) packageVersions(r *http.Request, name string, rows []index.Row) 
 	for _, span := range spans {
 		reports[span.Release] += span.Reports
 	}
-	list := s.web.Releases.List(reports)
+	list := crash.Releases().List(reports)
 	spans = slices.DeleteFunc(spans, func(span stats.VersionSpan) bool { return !list.Names(span.Release) })
 	active, err := s.Problems.ActiveMachines(r.Context(), list.Ascending(), since, until)
 	if err != nil {
@@ -234,7 +234,7 @@ func (s *Lists) packageVersions(r *http.Request, name string, rows []index.Row) 
 	}
 	rates := stats.RateVersions(spans, active, since)
 	slices.SortStableFunc(rates, func(a, b stats.VersionRate) int { // known releases first
-		return cmp.Compare(s.web.Releases.Kind(a.Release), s.web.Releases.Kind(b.Release))
+		return cmp.Compare(crash.Releases().Kind(a.Release), crash.Releases().Kind(b.Release))
 	})
 	versions := make([]view.PackageVersion, min(len(rates), packageVersions))
 	for i := range versions {
@@ -313,15 +313,15 @@ func (s *Lists) ShowRelease(w http.ResponseWriter, r *http.Request) error {
 
 // readRelease returns the page of a release without bugs.
 func (s *Lists) readRelease(r *http.Request, release crash.Release, filter index.Filter) (view.ReleasePage, error) {
-	seen, err := s.Problems.Releases(r.Context(), s.web.Releases)
+	seen, err := s.Problems.Releases(r.Context(), crash.Releases())
 	if err != nil {
 		return view.ReleasePage{}, err
 	}
 	trusted := slices.DeleteFunc(seen.Ascending(), func(other crash.Release) bool {
-		return s.web.Releases.Kind(other) > s.web.Releases.Kind(release) // an unknown release precedes no known one
+		return crash.Releases().Kind(other) > crash.Releases().Kind(release) // an unknown release precedes no known one
 	})
 	page := view.ReleasePage{Release: release, Days: releaseDays, Before: release.Predecessor(trusted)}
-	page.Released, page.End = s.web.Releases.Life(release)
+	page.Released, page.End = crash.Releases().Life(release)
 	if err := s.releaseRates(r, &page); err != nil {
 		return page, err
 	}
@@ -419,7 +419,7 @@ func (s *Lists) releaseRates(r *http.Request, page *view.ReleasePage) error {
 
 // sameAge compares the last weeks of a release with those of its predecessor at the same age.
 func (s *Lists) sameAge(r *http.Request, page *view.ReleasePage, until time.Time) error {
-	out, _ := s.web.Releases.Life(page.Before)
+	out, _ := crash.Releases().Life(page.Before)
 	if page.Before == "" || out.IsZero() || page.Released.IsZero() || page.Released.After(until) {
 		return nil
 	}
@@ -482,7 +482,7 @@ func (s *Lists) ShowGate(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.Problems.Releases(r.Context(), s.web.Releases)
+	list, err := s.Problems.Releases(r.Context(), crash.Releases())
 	if err != nil {
 		return err
 	}
@@ -492,7 +492,7 @@ func (s *Lists) ShowGate(w http.ResponseWriter, r *http.Request) error {
 	if q.Package == "" && q.Version == "" {
 		return s.web.Page(w, r, http.StatusOK, view.Gate(page))
 	}
-	answer, err := s.Problems.UpdateGate(r.Context(), s.web.Releases, q, s.web.Now())
+	answer, err := s.Problems.UpdateGate(r.Context(), crash.Releases(), q, s.web.Now())
 	status := http.StatusOK
 	if e, ok := errors.AsType[*crash.Error](err); ok && (e.Kind == crash.NotFound || e.Kind == crash.Invalid) {
 		page.Problem, status = e.Message, http.StatusNotFound

@@ -157,7 +157,7 @@ func (s *Pages) readProblem(r *http.Request, id crash.BucketID) (facts problemFa
 	if err != nil {
 		return facts, err
 	}
-	chart := view.ChartPart(view.NewChart(days, s.web.Releases, since, until), s.web.Now())
+	chart := view.ChartPart(view.NewChart(days, crash.Releases(), since, until), s.web.Now())
 	if facts.chart, err = view.Draw(r.Context(), chart); err != nil {
 		return facts, err
 	}
@@ -441,7 +441,7 @@ func (s *Pages) impact(r *http.Request, b crash.Bucket, versions []crash.Version
 // status.
 func (s *Pages) versions(r *http.Request, b crash.Bucket) (view.VersionFacts, error) {
 	ctx := r.Context()
-	facts := view.VersionFacts{Now: s.web.Now(), Releases: s.web.Releases, Last: map[crash.FixedIn]time.Time{}}
+	facts := view.VersionFacts{Now: s.web.Now(), Last: map[crash.FixedIn]time.Time{}}
 	counts, err := s.Store.BucketVersions(ctx, b.ID)
 	if err != nil {
 		return facts, err
@@ -921,7 +921,7 @@ func (s *Lists) totalTrend(ctx context.Context, rates []stats.DayRate) (stats.Tr
 // drawRates draws the chart of rates from a day to today.
 func drawRates(ctx context.Context, s *Lists, rates []stats.DayRate, all stats.Trend, since time.Time) (view.Rates,
 	error) {
-	now, known := s.web.Now(), s.web.Releases
+	now, known := s.web.Now(), crash.Releases()
 	page := view.NewRateChart(rates, all, known.ReleasedBetween(since, now), known, since, now).Rates()
 	var err error
 	page.Chart, err = view.Draw(ctx, page.Chart)

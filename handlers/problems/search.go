@@ -198,7 +198,7 @@ func (s *Lists) CompleteSearch(w http.ResponseWriter, r *http.Request) error {
 		}
 		return s.web.Part(w, r, view.NameOffers(names))
 	}
-	releases, err := s.Problems.Releases(r.Context(), s.web.Releases)
+	releases, err := s.Problems.Releases(r.Context(), crash.Releases())
 	if err != nil {
 		return err
 	}

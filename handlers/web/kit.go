@@ -88,9 +88,8 @@ type Retention struct {
 	CoresDays int
 }
 
-// Deps are the dependencies of a Kit. All but Releases, Tracker and Tracer are required.
+// Deps are the dependencies of a Kit. All but Tracker and Tracer are required.
 type Deps struct {
-	Releases    *crash.ReleaseTable // nil: the built-in table
 	Store       *db.Store
 	People      *people.Store
 	Bugs        *bugs.Store
@@ -119,10 +118,9 @@ type Kit struct {
 	tracker     *launchpad.Client
 	credentials *tracker.Credentials
 
-	Config   Config
-	Log      *slog.Logger
-	Now      func() time.Time
-	Releases *crash.ReleaseTable
+	Config Config
+	Log    *slog.Logger
+	Now    func() time.Time
 
 	Base     *url.URL
 	Sessions *scs.SessionManager
@@ -222,10 +220,7 @@ func NewKit(d Deps) (*Kit, error) {
 		Auditor: &Auditor{d.Store, d.Log},
 		store:   d.Store, people: d.People, bugs: d.Bugs, events: d.Events,
 		tracker: d.Tracker, credentials: d.Credentials,
-		Config: d.Config, Log: d.Log, Now: d.Now, Base: base, Releases: d.Releases,
-	}
-	if s.Releases == nil {
-		s.Releases = crash.BuiltInReleases()
+		Config: d.Config, Log: d.Log, Now: d.Now, Base: base,
 	}
 	if s.Config.CreateWait == 0 {
 		s.Config.CreateWait = 4 * time.Second

@@ -71,7 +71,7 @@ func refinedSearch() templ.Component {
 
 func list(s layout.Shell, bugs []bugsview.BugPart) problemsview.ListPage {
 	page := problemsview.ListPage{
-		Rates: problemsview.NewRateChart(nil, stats.Trend{}, nil, crash.BuiltInReleases(), day(-83), now).Rates(),
+		Rates: problemsview.NewRateChart(nil, stats.Trend{}, nil, crash.Releases(), day(-83), now).Rates(),
 		Shell: s, Choice: problemsview.ListChoice{Period: crash.PeriodWeek}, Releases: releases,
 		Types:    []string{"Crash", "KernelOops"},
 		Machines: []string{"amd64", "arm64"}, First: 1, Size: 50, IngestURL: "http://localhost:8081",
@@ -137,7 +137,7 @@ func problem(user crash.User) problemsview.ProblemPage {
 			Days:     28, Week: 300,
 			WeekBefore: 240, Today: 0.5, Rate: stats.NewMachineRate(1200, 255_000)},
 		Shell: shell(b.Title, user), Bucket: b, First: b.First(), Last: b.Last(),
-		Chart: problemsview.ChartPart(problemsview.NewChart(counts, crash.BuiltInReleases(), since, until), now),
+		Chart: problemsview.ChartPart(problemsview.NewChart(counts, crash.Releases(), since, until), now),
 		Status: problemsview.StatusView{
 			Status: status(b), Now: now,
 			Bugs: bugsview.BugsView{Bucket: b.ID, Cell: cell, MayLink: user.Role.Allows(crash.RoleTriager),

@@ -119,7 +119,7 @@ func pkg(user crash.User) problemsview.PackagePage {
 	}
 	counts := []crash.DayCount{{Day: now.AddDate(0, 0, -20), Release: releases[1], Reports: 40},
 		{Day: now, Release: releases[2], Reports: 9}}
-	page.Chart = problemsview.NewChart(counts, crash.BuiltInReleases(), now.AddDate(0, 0, -90), now)
+	page.Chart = problemsview.NewChart(counts, crash.Releases(), now.AddDate(0, 0, -90), now)
 	spans := []stats.VersionSpan{
 		{Release: releases[1], Version: "46.2-0ubuntu1", First: day(-60), Last: day(-30), Reports: 300},
 		{Release: releases[1], Version: "46.3-0ubuntu1", First: day(-29), Last: day(-10), Reports: 20},
@@ -168,7 +168,7 @@ func reliability() problemsview.ListPage {
 	page := list(shell("", visitor), bugStates(visitor))
 	page.Rates = problemsview.NewRateChart(rates(4000), total(4000), []crash.ReleaseDay{{Release: releases[2],
 		Day: day(-40)}},
-		crash.BuiltInReleases(), day(-83), now).Rates()
+		crash.Releases(), day(-83), now).Rates()
 	return page
 }
 
@@ -177,7 +177,7 @@ func release(machines int64) problemsview.ReleasePage {
 	page := problemsview.ReleasePage{
 		Shell: shell("Ubuntu 26.04", visitor), Release: releases[2], Released: day(-200), End: day(1600), Before: releases[1],
 		Days: 28,
-		Rates: problemsview.NewRateChart(rates(machines), total(machines), nil, crash.BuiltInReleases(), day(-83),
+		Rates: problemsview.NewRateChart(rates(machines), total(machines), nil, crash.Releases(), day(-83),
 			now).Rates(),
 	}
 	for _, t := range each {

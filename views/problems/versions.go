@@ -69,8 +69,6 @@ type VersionFacts struct {
 	Bug    string                                             // the bug that names the fixes
 	Link   func(version string, release crash.Release) string // address of a version in its archive; nil: there are none
 	Now    time.Time
-
-	Releases *crash.ReleaseTable // releases that may have a column; nil: the built-in ones
 }
 
 // NewVersionTable returns the table of counts, which must be sorted newest version first.
@@ -85,10 +83,7 @@ func (f VersionFacts) Table() VersionTable {
 	for _, c := range f.Story.Counts {
 		reports[c.Release] += c.Reports
 	}
-	if f.Releases == nil {
-		f.Releases = crash.BuiltInReleases()
-	}
-	list := f.Releases.List(reports)
+	list := crash.Releases().List(reports)
 	t.Releases = list.Descending()
 	slices.SortStableFunc(t.Releases, func(a, b crash.Release) int { return groupOf(a) - groupOf(b) })
 	t.Totals = make([]int64, len(t.Releases))
