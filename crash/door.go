@@ -62,3 +62,15 @@ type DoorCount struct {
 	Requests int64
 	LastSeen time.Time
 }
+
+// Ping is what a machine says once a day if it may: that it is there. It names nothing that tells machines apart.
+type Ping struct {
+	Release      Release `json:"release"`
+	Architecture string  `json:"architecture"`
+}
+
+// PingCount is how many machines of a release said on a day that they are there.
+type PingCount struct {
+	Release  Release // empty: those that are not counted by release
+	Machines int64
+}

@@ -1808,6 +1808,18 @@ COMMENT ON COLUMN package_versions.version_key IS 'Key that sorts as the package
 COMMENT ON COLUMN package_versions.arrived IS 'When the first report with the version arrived.';
 COMMENT ON COLUMN package_versions.first_day IS 'First UTC day with a counted report of the version.';
 
+CREATE TABLE ping_days (
+    day date NOT NULL,
+    release text NOT NULL,
+    architecture text NOT NULL,
+    machines bigint NOT NULL
+);
+COMMENT ON TABLE ping_days IS 'How many machines said that they are there, by UTC day: mishap-send says it once a day if it may. Nothing tells the machines apart. Each instance adds its counts every few seconds, so a crash loses those of the last ones. Rows are deleted after 400 days.';
+COMMENT ON COLUMN ping_days.day IS 'UTC day of arrival.';
+COMMENT ON COLUMN ping_days.release IS 'Release, as the machine names it; empty: of pairs of release and architecture beyond the first 200 of the day.';
+COMMENT ON COLUMN ping_days.architecture IS 'Architecture, as the machine names it; empty where the release is.';
+COMMENT ON COLUMN ping_days.machines IS 'Number of pings. A machine whose answer was lost says it twice.';
+
 CREATE TABLE privacy_runs (
     id bigint NOT NULL,
     kind text NOT NULL,
@@ -2767,6 +2779,9 @@ ALTER TABLE ONLY own_tracker_accounts
 
 ALTER TABLE ONLY package_versions
     ADD CONSTRAINT package_versions_pkey PRIMARY KEY (package, release, version);
+
+ALTER TABLE ONLY ping_days
+    ADD CONSTRAINT ping_days_pkey PRIMARY KEY (day, release, architecture);
 
 ALTER TABLE ONLY privacy_runs
     ADD CONSTRAINT privacy_runs_pkey PRIMARY KEY (id);

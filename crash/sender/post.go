@@ -77,7 +77,9 @@ func (c client) post(ctx context.Context, body []byte) outcome {
 }
 
 func (c client) do(with *http.Client, req *http.Request) outcome {
-	req.Header.Set("Content-Type", "application/octet-stream")
+	if req.Header.Get("Content-Type") == "" {
+		req.Header.Set("Content-Type", "application/octet-stream")
+	}
 	req.Header.Set("User-Agent", c.agent)
 	res, err := with.Do(req)
 	if err != nil {

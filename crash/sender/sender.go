@@ -41,6 +41,8 @@ type Config struct {
 	Now        func() time.Time // nil: time.Now
 	FirstPause time.Duration    // after the first failure; 0: one minute
 
+	Ping bool // say once a day that the machine is there
+
 	MaxCore        int64  // bytes of a core dump as it is stored, compressed; 0: none is sent
 	CoresOnBattery bool   // send core dumps also while the machine runs on its battery
 	Power          string // folder of power supplies
@@ -99,6 +101,9 @@ func (s *Sender) Run(stopped context.Context) error {
 		return fmt.Errorf("there are no crashes to report: found neither journalctl nor the folder %s", s.config.Files)
 	}
 	group.Go(func() error { return s.repeat(ctx, s.news, s.round) })
+	if s.config.Ping {
+		group.Go(func() error { return s.sendPings(ctx) })
+	}
 	if s.config.MaxCore > 0 {
 		group.Go(func() error { return s.sendCores(ctx) })
 	}

@@ -43,6 +43,7 @@ type Store struct {
 
 	mu      sync.Mutex
 	counts  map[countKey]count
+	pings   map[pingKey]int64
 	used    map[string]time.Time // keys
 	cleaned time.Time            // when old counts were deleted
 }
@@ -67,7 +68,8 @@ type count struct {
 
 // New returns a Store of a database.
 func New(s *db.Store) *Store {
-	return &Store{Store: s, counts: map[countKey]count{}, used: map[string]time.Time{}}
+	return &Store{Store: s, counts: map[countKey]count{}, pings: map[pingKey]int64{},
+		used: map[string]time.Time{}}
 }
 
 const (
@@ -235,12 +237,12 @@ func (s *Store) Work(ctx context.Context) error {
 // Flush writes the counts of this instance.
 func (s *Store) Flush(ctx context.Context) error {
 	s.mu.Lock()
-	counts, used := s.counts, s.used
-	s.counts, s.used = map[countKey]count{}, map[string]time.Time{}
+	counts, pings, used := s.counts, s.pings, s.used
+	s.counts, s.pings, s.used = map[countKey]count{}, map[pingKey]int64{}, map[string]time.Time{}
 	today := crash.Midnight(s.Now().UTC())
 	clean := today.After(s.cleaned)
 	s.mu.Unlock()
-	if len(counts) == 0 && !clean {
+	if len(counts) == 0 && len(pings) == 0 && !clean {
 		return nil
 	}
 	err := s.InTx(ctx, func(tx pgx.Tx) error {
@@ -255,7 +257,11 @@ func (s *Store) Flush(ctx context.Context) error {
 		if err := db.Exec(ctx, tx, pgx.NamedArgs{"keys": keys, "used": times}, sqlUseKeys); err != nil {
 			return err
 		}
-		return db.Exec(ctx, tx, pgx.NamedArgs{"first": today.AddDate(0, 0, -keepDays)}, sqlDeleteOldCounts)
+		first := pgx.NamedArgs{"first": today.AddDate(0, 0, -keepDays)}
+		if err := db.Exec(ctx, tx, first, sqlDeleteOldCounts); err != nil {
+			return err
+		}
+		return writePings(ctx, tx, pings, today)
 	})
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -266,6 +272,9 @@ func (s *Store) Flush(ctx context.Context) error {
 	for k, c := range counts {
 		now := s.counts[k]
 		s.counts[k] = count{now.requests + c.requests, later(now.last, c.last)}
+	}
+	for k, machines := range pings {
+		s.addPing(k, machines)
 	}
 	for key, at := range used {
 		s.used[key] = later(s.used[key], at)

@@ -111,3 +111,59 @@ func TestOldCounts(t *testing.T) {
 		t.Errorf("got %+v, want the counts of two days", counts)
 	}
 }
+
+// TestPings checks that two instances together keep the limit of different names of a day, that none is lost, also
+// without a database, and that old ones are deleted.
+func TestPings(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for _, days := range []int{401, 400} {
+		s := doors.New(dbtest.OpenAt(t, url, now.AddDate(0, 0, -days)))
+		s.CountPing(crash.Ping{Release: "Old 1", Architecture: "amd64"})
+		checktest.NoError(t, s.Flush(t.Context()))
+	}
+	store := dbtest.OpenAt(t, url, now)
+	here, there := doors.New(store), doors.New(dbtest.OpenAt(t, url, now))
+	var wg sync.WaitGroup
+	for i, s := range []*doors.Store{here, there} {
+		wg.Go(func() {
+			for range 5 {
+				s.CountPing(crash.Ping{Release: "Debian 13", Architecture: "amd64"})
+			}
+			for j := range 300 {
+				s.CountPing(crash.Ping{Release: crash.Release(fmt.Sprint("x", i, j)), Architecture: "amd64"})
+				if j%90 == 0 {
+					checktest.NoError(t, s.Flush(t.Context()))
+				}
+			}
+		})
+	}
+	wg.Wait()
+	pool := store.Pool
+	store.Pool = dbtest.Broken(t).Pool
+	if err := here.Flush(t.Context()); err == nil {
+		t.Error("got no error without a database")
+	}
+	here.CountPing(crash.Ping{Release: "Debian 13", Architecture: "arm64"})
+	store.Pool = pool
+	checktest.NoError(t, here.Flush(t.Context()))
+	checktest.NoError(t, there.Flush(t.Context()))
+	there.CountPing(crash.Ping{Release: "Debian 13", Architecture: "amd64"}) // known, so it keeps its name
+	checktest.NoError(t, there.Flush(t.Context()))
+	got := dbtest.Must(here.Pings(t.Context(), crash.Midnight(now)))(t)
+	var all int64
+	counts := map[crash.Release]int64{}
+	for _, c := range got {
+		all += c.Machines
+		counts[c.Release] = c.Machines
+	}
+	if all != 612 || len(got) != 201 || counts["Debian 13"] != 11 || counts[""] != 612-11-199 {
+		t.Errorf("got %d machines of %d releases, %d of Debian 13, %d without; want 612 of 201, 11 and 402", all,
+			len(got), counts["Debian 13"], counts[""])
+	}
+	for days, want := range map[int]int{401: 0, 400: 1} {
+		old := dbtest.Must(here.Pings(t.Context(), crash.Midnight(now).AddDate(0, 0, -days)))(t)
+		checktest.Equal(t, fmt.Sprint("after days ", days), len(old), want)
+	}
+}

@@ -429,7 +429,8 @@ var classes = map[string]string{
 		notification_stop oauth_credentials oauth_health
 		openid_nonces own_tracker_accounts problem_tags recovery_codes regroup_runs rule_progress rules second_factors
 		sessions sign_in_failures split_sources symbol_workers tracker_calls unlinked_bugs update_rules user_groups users
-		schema_version server_starts closed_doors door_days door_keys door_projects`,
+		schema_version server_starts closed_doors door_days door_keys door_projects
+		ping_days`,
 }
 
 // TestClasses checks that each table has a class, and that no table of the class none has a column for

@@ -95,6 +95,10 @@ func (s *Pages) sendDoors(w http.ResponseWriter, r *http.Request, status int, pa
 	if err != nil {
 		return err
 	}
+	page.PingDay = crash.Midnight(s.web.Now()).AddDate(0, 0, -1) // the last whole one
+	if page.Pings, err = s.Doors.Pings(r.Context(), page.PingDay); err != nil {
+		return err
+	}
 	page.Shell, page.Days = s.web.Shell(r, "Doors"), shownDays
 	page.Address = publicAddress(cmp.Or(r.URL.Query().Get("address"), s.web.Config.IngestURL), s.web.Config.IngestURL)
 	for _, door := range crash.Doors {

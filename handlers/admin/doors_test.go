@@ -56,6 +56,15 @@ func TestDoors(t *testing.T) {
 	c.Get(layout.PathDoors+"?address=javascript:x").Want(http.StatusOK).
 		WantText("#connect-whoopsie + p + pre", "CRASH_DB_URL=http://localhost:8081")
 
+	c.Get(layout.PathDoors).WantNone("#pings")
+	// Today's are those of the last whole day if a day ends meanwhile.
+	_, err := site.Store.Pool.Exec(t.Context(), `insert into ping_days
+		select (now() at time zone 'UTC')::date - n, release, 'amd64', machines from generate_series(0, 1) as n,
+			(values ('Fedora 43', 3), ('Debian 13', 1), ('', 2)) as v (release, machines)`)
+	checktest.NoError(t, err)
+	c.Get(layout.PathDoors).WantText("#pings",
+		", 6 machines said that they are there (mishap-send with ping = true): 3 Fedora 43, 1 Debian 13, 2 others.")
+
 	do("/1", "do", "add").WantRedirect(http.StatusSeeOther, layout.PathDoors)
 	do("/1", "do", "revoke", "key", p.Key()).WantRedirect(http.StatusSeeOther, layout.PathDoors)
 	do("/1", "do", "revoke", "key", p.Key()).Want(http.StatusNotFound)

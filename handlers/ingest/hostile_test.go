@@ -493,6 +493,8 @@ func (anyKey) Closed(crash.Door) bool { return false }
 
 func (anyKey) Count(crash.DoorCount, string) {}
 
+func (anyKey) CountPing(crash.Ping) {}
+
 func FuzzPost(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.bson")
 	if err != nil || len(files) == 0 {

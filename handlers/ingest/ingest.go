@@ -1,7 +1,7 @@
 // Package ingest implements the listener for machines. It speaks whoopsie's protocol, which has two
-// kinds of POST, and those of ABRT (see [abrtDoor]), of Sentry's libraries (see
-// [sentryDoor]), and of Breakpad and crashpad (see [minidumpDoor]). It serves no pages and uses neither cookies
-// nor sessions.
+// kinds of POST, with a third one for mishap-send (see [isPing]), and those of ABRT (see [abrtDoor]), of
+// Sentry's libraries (see [sentryDoor]), and of Breakpad and crashpad (see [minidumpDoor]). It serves no pages
+// and uses neither cookies nor sessions.
 //
 // Each status is chosen by its effect on the machine. whoopsie takes 200 as "done" and 400 as
 // "never send again". After any other status it sends the whole report again every two hours. So a
@@ -70,6 +70,8 @@ type Doors interface {
 	Closed(door crash.Door) bool
 	// Count counts requests. The key was accepted; it may be empty.
 	Count(c crash.DoorCount, key string)
+	// CountPing counts a machine that says that it is there.
+	CountPing(p crash.Ping)
 }
 
 // Deps holds the dependencies and settings of the listener.
@@ -159,6 +161,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer h.recoverPanic(w, r)
 	to := parsePath(r.URL.EscapedPath())
 	post := r.Method == http.MethodPost
+	if post && isPing(r, to.kind) {
+		to = path{kind: ping}
+	}
 	switch {
 	case r.Method == http.MethodGet && to.kind == stackHash:
 		h.redirectHash(w, r, to)
@@ -170,6 +175,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.observe(w, r, whoopsieDoor, h.metrics.cores, to, h.submitCore)
 	case post && to.kind == report:
 		h.observe(w, r, whoopsieDoor, h.metrics.reports.MustCurryWith(whoopsieDoor.label()), to, h.submitReport)
+	case post && to.kind == ping:
+		h.observe(w, r, whoopsieDoor, h.metrics.pings, to, h.submitPing)
 	case post && to.kind == uReport:
 		h.observe(w, r, abrtDoor, h.metrics.reports.MustCurryWith(abrtDoor.label()), to, h.submitUReport)
 	case post && to.kind == attachment:
@@ -233,7 +240,7 @@ func (h *handler) observe(w http.ResponseWriter, r *http.Request, d *door, count
 	step.Answered(http.MethodPost, routes[to.kind], res.status)
 	counter.WithLabelValues(res.outcome, res.reason).Inc()
 	h.metrics.seconds.WithLabelValues(kinds[to.kind]).Observe(time.Since(began).Seconds())
-	if to.kind != core {
+	if to.kind != core && to.kind != ping { // the page counts reports
 		h.count(d, res)
 	}
 }
@@ -273,8 +280,8 @@ func (h *handler) recoverPanic(w http.ResponseWriter, r *http.Request) {
 // set.
 type metrics struct {
 	// By outcome (stored, repeated, refused, failed) and reason; reports also by door.
-	reports, cores, attachments *prometheus.CounterVec
-	seconds                     *prometheus.HistogramVec // by kind
+	reports, cores, attachments, pings *prometheus.CounterVec
+	seconds                            *prometheus.HistogramVec // by kind
 }
 
 func newMetrics(to prometheus.Registerer, more []prometheus.Collector) (*metrics, error) {
@@ -288,6 +295,9 @@ func newMetrics(to prometheus.Registerer, more []prometheus.Collector) (*metrics
 		attachments: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "mishap_ingest_attachments_total", Help: "Attachments of ABRT's clients, by result and reason.",
 		}, []string{"outcome", "reason"}),
+		pings: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "mishap_ingest_pings_total", Help: "Pings of machines that are there, by result and reason.",
+		}, []string{"outcome", "reason"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "mishap_ingest_seconds", Help: "Time from the head of a request to its answer.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 16),
@@ -300,7 +310,7 @@ func newMetrics(to prometheus.Registerer, more []prometheus.Collector) (*metrics
 	if to == nil {
 		return m, nil
 	}
-	for _, c := range append([]prometheus.Collector{m.reports, m.cores, m.attachments, m.seconds}, more...) {
+	for _, c := range append([]prometheus.Collector{m.reports, m.cores, m.attachments, m.pings, m.seconds}, more...) {
 		if err := to.Register(c); err != nil {
 			return nil, err
 		}
@@ -322,16 +332,18 @@ const (
 	projectList
 	dump
 	erasure
+	ping
 )
 
 // routes are the patterns of the paths, for traces.
 var routes = map[pathKind]string{report: "/{system}", core: "/{report}/submit-core/{architecture}/{system}",
 	uReport: "/reports/new/", attachment: "/reports/attach/", envelope: "/api/{project}/envelope/",
-	singleEvent: "/api/{project}/store/", dump: "/api/{project}/minidump/"}
+	singleEvent: "/api/{project}/store/", dump: "/api/{project}/minidump/", ping: "/ping"}
 
 // kinds are the names of the kinds, for metrics.
 var kinds = map[pathKind]string{report: "report", core: "core", uReport: "ureport", attachment: "attachment",
-	envelope: "envelope", singleEvent: "event", dump: "minidump"}
+	envelope: "envelope", singleEvent: "event", dump: "minidump",
+	ping: "ping"}
 
 // path is the parsed path of a request. Its parts are as the client sent them.
 type path struct {

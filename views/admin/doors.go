@@ -19,6 +19,9 @@ type DoorsPage struct {
 	Projects []ProjectRow
 	Address  string // of the listener, as clients reach it
 
+	Pings   []crash.PingCount // of PingDay, the most frequent release first
+	PingDay time.Time
+
 	New     crash.Project // as typed
 	Problem string        // why it was refused; empty: it was not
 }
@@ -58,6 +61,29 @@ func (a *Activity) Add(c crash.DoorCount) {
 	if c.LastSeen.After(a.LastSeen) {
 		a.LastSeen = c.LastSeen
 	}
+}
+
+// maxPingReleases is the number of releases that the sentence about pings names.
+const maxPingReleases = 5
+
+// pings says how many machines said that they are there.
+func (p DoorsPage) pings() string {
+	var all, rest int64
+	var names []string
+	for _, c := range p.Pings {
+		all += c.Machines
+		if c.Release == "" || len(names) == maxPingReleases {
+			rest += c.Machines
+			continue
+		}
+		names = append(names, crash.Count(c.Machines)+" "+string(c.Release))
+	}
+	if rest > 0 {
+		names = append(names, crash.Count(rest)+" others")
+	}
+	return "On " + layout.Date(p.PingDay, p.Shell.Now) + ", " + crash.Counted(all, "machine", "machines") +
+		" said that " + crash.Plural(all, "it is", "they are") + " there (mishap-send with ping = true): " +
+		strings.Join(names, ", ") + "."
 }
 
 // maxReasons is the number of reasons that a cell shows.

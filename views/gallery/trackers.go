@@ -103,5 +103,8 @@ func doorsPage() adminview.DoorsPage {
 	revoked := crash.Project{Number: 8, Name: "a-program-with-a-rather-long-name", Source: "reef",
 		Keys: []crash.ProjectKey{{Key: key, Created: now, Revoked: now}}}
 	p.Projects = []adminview.ProjectRow{project, {Project: revoked}}
+	p.PingDay = crash.Midnight(now).AddDate(0, 0, -1)
+	p.Pings = []crash.PingCount{{Release: "Debian 13", Machines: 1204}, {Release: "Fedora 43", Machines: 310},
+		{Machines: 7}}
 	return p
 }

@@ -23,6 +23,8 @@ type settings struct {
 	Server string   `toml:"server"`
 	Users  []string `toml:"users"` // names or numbers; nil: all
 
+	Ping bool `toml:"ping"`
+
 	Cores          bool  `toml:"cores"`
 	CoreMaxBytes   int64 `toml:"core_max_bytes"`
 	CoresOnBattery bool  `toml:"cores_on_battery"`

@@ -5,6 +5,7 @@ package send
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -58,7 +59,8 @@ Reports hold the program, its package, release, architecture, signal and time, t
 and of apport's files also messages and Python's traceback. They never hold the environment, the command
 line, folders, memory maps or the name of the machine. --dry-run shows them. Of one program, it reports 5
 crashes per hour and 20 per day. With "cores = true" in the file, it also sends core dumps that the server
-asks for; they contain all that the program had in memory.
+asks for; they contain all that the program had in memory. With "ping = true", it says once a day that the
+machine is there, with its release and architecture and nothing that names it.
 
 Reports wait in the state folder until the server has them, at most 200 for at most a month. Reading the
 journal needs root or the group systemd-journal. The package mishap-send has the same program without the
@@ -127,9 +129,13 @@ func (p program) run(ctx context.Context, o options) error {
 	}
 	c := sender.Config{Server: s.Server, Machine: sender.ReadMachine("/"), ID: id, State: o.state, Files: o.files,
 		Pstore: "/var/lib/systemd/pstore", Power: "/sys/class/power_supply", CoresOnBattery: s.CoresOnBattery,
-		Users: s.uids, Agent: "mishap-send/" + strings.Fields(p.version)[0]}
+		Users: s.uids, Ping: s.Ping, Agent: "mishap-send/" + strings.Fields(p.version)[0]}
 	if s.Cores {
 		c.MaxCore = s.CoreMaxBytes
+	}
+	if o.own && s.Ping {
+		return fmt.Errorf("%s: ping: only the sender of the whole machine says that it is there; remove the key",
+			o.config)
 	}
 	if o.own {
 		c.Users = []int64{int64(os.Getuid())}
@@ -139,7 +145,7 @@ func (p program) run(ctx context.Context, o options) error {
 		if err == nil && n == 0 {
 			_, _ = fmt.Fprintln(p.err, "There is no report to send.")
 		}
-		return err
+		return errors.Join(err, p.printPing(c))
 	}
 	// In the journal, each line has its time already.
 	c.Log = slog.New(slog.NewTextHandler(p.err, &slog.HandlerOptions{ReplaceAttr: withoutTime}))
@@ -148,6 +154,21 @@ func (p program) run(ctx context.Context, o options) error {
 		return err
 	}
 	return run.Run(ctx)
+}
+
+// printPing prints what says that the machine is there, not among the reports.
+func (p program) printPing(c sender.Config) error {
+	body, err := json.Marshal(c.Machine.Ping())
+	if err != nil {
+		return err
+	}
+	when := `With "ping = true", it would also send this once a day`
+	if c.Ping {
+		when = "Once a day, it also sends this"
+	}
+	_, err = fmt.Fprintf(p.err, "%s, to %s/ping, without the machine's id: %s\n", when,
+		cmp.Or(c.Server, "https://SERVER"), body)
+	return err
 }
 
 // printID prints the machine's id and how to have its reports erased.

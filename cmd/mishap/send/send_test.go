@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"mishap/crash/sender"
 )
 
 // TestAgreement checks that nothing is sent without a valid configuration that names the server.
@@ -88,6 +90,49 @@ func TestID(t *testing.T) {
 		}
 		if err := os.Remove(file); content != "" && err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestDryRun checks that people see what a ping contains, whether it is allowed or not.
+func TestDryRun(t *testing.T) {
+	if _, err := os.Stat("/etc/machine-id"); err != nil {
+		t.Skip("this machine has no id")
+	}
+	folder := t.TempDir()
+	t.Setenv("PATH", folder) // without journalctl
+	file := filepath.Join(folder, "send.toml")
+	ping := `{"release":"` + string(sender.ReadMachine("/").Release) + `","architecture":"`
+	const wouldSend = `With "ping = true", it would also send this once a day, to `
+	for content, want := range map[string]string{
+		"":                                      wouldSend + `https://SERVER/ping, `,
+		"server = \"https://x/y\"":              wouldSend + `https://x/y/ping, `,
+		"server = \"https://x/y\"\nping = true": "Once a day, it also sends this, to https://x/y/ping, ",
+	} {
+		if content != "" {
+			if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var out, shown bytes.Buffer
+		cmd := Command("mishap-send", "1", &out, &shown)
+		args := []string{"--config", file, "--state", filepath.Join(folder, "state"), "--files", folder}
+		cmd.SetArgs(append(args, "--dry-run"))
+		err := cmd.ExecuteContext(t.Context())
+		if got := shown.String(); err != nil || !strings.Contains(got, want) || !strings.Contains(got, ping) ||
+			out.Len() > 0 {
+			t.Errorf("%q: got %v, %s, %s", content, err, &out, &shown)
+		}
+		if !strings.Contains(content, "ping") {
+			_ = os.Remove(file)
+			continue
+		}
+		cmd.SetArgs(append(args, "--user"))
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		// The flag --dry-run is still set: nothing is sent.
+		err = cmd.ExecuteContext(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "send.toml: ping: only") {
+			t.Errorf("for one user: got %v, want that it cannot", err)
 		}
 	}
 }
