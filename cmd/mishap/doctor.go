@@ -142,6 +142,10 @@ func (p doctorCommand) configFindings(c config.Config) []doctor.Finding {
 		found.Message += ", with " + strings.Join(c.DropIns, ", ")
 	}
 	all := []doctor.Finding{found}
+	if _, _, err := releasesOf(c); err != nil {
+		all[0] = doctor.Finding{Check: "configuration", Status: doctor.Failure, Message: err.Error(),
+			Remedy: "correct the file, or remove the key releases"}
+	}
 	for _, stray := range config.StrayVariables(p.environ) {
 		all = append(all, doctor.Finding{Check: "configuration", Status: doctor.Warning, Message: stray,
 			Remedy: "correct or remove the variable"})

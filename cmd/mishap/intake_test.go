@@ -98,6 +98,8 @@ func TestReleasesFile(t *testing.T) {
 	for _, args := range [][]string{{"serve"}, {"import", crashFile}, {"inspect", crashFile}} {
 		wantRefusal(t, nil, file+": "+want, append(args, bad)...)
 	}
+	_, out, _ := mishap(t, nil, "doctor", bad)
+	wantTexts(t, out, "configuration", file+": "+want)
 	wantStatus(t, nil, exitNoAnswer, file+": "+want, "gate", "tidewatch", "1.0", bad)
 	c.Releases += ".none"
 	if _, _, err := releasesOf(c); err == nil || !strings.Contains(err.Error(), c.Releases) {
