@@ -154,7 +154,7 @@ func TestSplitOnPages(t *testing.T) {
 	page.WantText(".split-preview h3", "Of 5 reports, 2 would move and 3 would stay").WantText(".split-preview",
 		"[architecture arm64]")
 	c.Get(path+"?field=version+from&value=newest").Want(http.StatusBadRequest).
-		WantText(".error", "not a valid Debian version")
+		WantText(".error", "is not a version of a package")
 	c.Post(path, nil).Want(http.StatusUnprocessableEntity).WantText(".error", "Select reports, or enter a condition")
 
 	other := crash.BucketIDOf(b.Signature + " [architecture arm64]")
