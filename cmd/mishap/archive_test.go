@@ -75,8 +75,8 @@ func TestArchiveKills(t *testing.T) {
 					killed = steps%2 == 0
 				}
 			}
+			ended = ended || !p.killed()
 			if !ended {
-				p.kill()
 				kills++
 			} else if status := p.status(); status != exitOK {
 				t.Fatalf("archive %v: status %d\n%s", args, status, p.said)

@@ -169,10 +169,20 @@ func (p *process) until(text string) {
 // kill kills the process, like a power failure would.
 func (p *process) kill() {
 	p.t.Helper()
-	if err := p.cmd.Process.Kill(); err != nil {
+	if !p.killed() {
+		p.t.Fatal(os.ErrProcessDone)
+	}
+}
+
+// killed kills the process, and returns false if it had ended before.
+func (p *process) killed() bool {
+	p.t.Helper()
+	err := p.cmd.Process.Kill()
+	if err != nil && !errors.Is(err, os.ErrProcessDone) {
 		p.t.Fatal(err)
 	}
 	<-p.ended
+	return err == nil
 }
 
 // terminate sends SIGTERM and returns the exit status.
