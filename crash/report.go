@@ -22,6 +22,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Fields maps apport's field names ("ExecutablePath", "StacktraceTop") to values. Values are valid
@@ -390,6 +391,20 @@ func OneLine(s string) string {
 		return r
 	}, WithoutHidden(strings.ToValidUTF8(s, "\uFFFD")))
 	return strings.TrimSpace(s)
+}
+
+// Line returns at most n characters of s as one line, for fields of reports. Blanks replace ASCII's control characters,
+// and U+FFFD replaces NUL, which reports must not contain. Unlike [OneLine], it keeps characters that nobody sees.
+func Line(s string, n int) string {
+	return strings.TrimSpace(Truncate(strings.Map(func(r rune) rune {
+		switch {
+		case r == 0:
+			return utf8.RuneError
+		case r < ' ' || r == 0x7f:
+			return ' '
+		}
+		return r
+	}, s), n))
 }
 
 // Shorten returns at most n characters of s. If it omits some, the result ends in an ellipsis.

@@ -129,7 +129,7 @@ func (c *fafCopy) copyNamed(ctx context.Context, names []string) error {
 			defer bar.Add(1) //nolint:errcheck // only a picture
 			report, err := c.µReport(ctx, name)
 			if err == nil {
-				err = c.accept(ctx, report)
+				_, err = c.accept(ctx, report)
 			}
 			if err := c.unusable(ctx, name, err); err != nil {
 				return err
@@ -176,15 +176,14 @@ func (c *fafCopy) µReport(ctx context.Context, name string) (crash.Report, erro
 	return report, nil
 }
 
-// accept stores a report. A report without fields is too old.
-func (c *fafCopy) accept(ctx context.Context, report crash.Report) error {
+// accept stores a report, and returns its signature, or "" if it is in no problem. A report without fields is too old.
+func (c *fafCopy) accept(ctx context.Context, report crash.Report) (signature string, err error) {
 	var receipt intake.Receipt
-	var err error
 	if report.Fields != nil {
 		receipt, err = c.intake.Accept(ctx, report)
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -196,7 +195,7 @@ func (c *fafCopy) accept(ctx context.Context, report crash.Report) error {
 	default:
 		c.stored++
 	}
-	return nil
+	return receipt.Signature, nil
 }
 
 // copyItems copies what FAF's pages know of its reports, by the month of their last crash.
@@ -286,18 +285,12 @@ func (c *fafCopy) copyItem(ctx context.Context, hash string, it *faf.Item) (row 
 	c.old += copied.Old
 	var signatures []string
 	for _, report := range copied.Reports {
-		rec, err := c.intake.Examine(report)
-		if err == nil {
-			err = c.accept(ctx, report)
-		}
+		signature, err := c.accept(ctx, report)
 		if err := c.unusable(ctx, hash, err); err != nil {
 			return row, err
 		}
-		if err != nil {
-			continue
-		}
-		if s := rec.Grouping.Signature; s != "" && !slices.Contains(signatures, s) {
-			signatures = append(signatures, s)
+		if signature != "" && !slices.Contains(signatures, signature) {
+			signatures = append(signatures, signature)
 		}
 	}
 	if len(signatures) == 0 {

@@ -48,6 +48,7 @@ type Receipt struct {
 	ID         crash.OopsID   // of the first submission, if this one is a duplicate
 	Duplicate  bool           // the machine sent the same crash before; it was not counted again
 	Bucket     crash.BucketID // zero if Unbucketed
+	Signature  string         // of the bucket; empty if Unbucketed
 	Unbucketed bool           // stored, but no rule can group it
 
 	// Core describes the core dump that would give the report function names. It is nil if the report
@@ -73,7 +74,7 @@ func (in *Intake) Accept(ctx context.Context, report crash.Report) (Receipt, err
 	}
 	receipt := Receipt{ID: id, Duplicate: duplicate, Unbucketed: rec.Grouping.Signature == "", Core: core}
 	if !receipt.Unbucketed {
-		receipt.Bucket = crash.BucketIDOf(rec.Grouping.Signature)
+		receipt.Bucket, receipt.Signature = crash.BucketIDOf(rec.Grouping.Signature), rec.Grouping.Signature
 	}
 	return receipt, nil
 }

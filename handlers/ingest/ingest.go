@@ -642,6 +642,17 @@ func (h *handler) admitSystem(w http.ResponseWriter, r *http.Request, system cra
 	return nil
 }
 
+// accept stores a report whose body names its machine.
+func (h *handler) accept(ctx context.Context, w http.ResponseWriter, r *http.Request, report crash.Report) (
+	intake.Receipt, error,
+) {
+	if err := h.admitSystem(w, r, report.System); err != nil {
+		return intake.Receipt{}, err
+	}
+	report.ID = crash.NewOopsID(h.Now())
+	return h.Intake.Accept(ctx, report)
+}
+
 const (
 	// Each request may hold this many bytes of its body, and as many uncompressed, without
 	// reservation. Most reports need no more, so other requests cannot delay them.

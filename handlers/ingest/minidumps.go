@@ -63,11 +63,7 @@ func (h *handler) submitMinidump(w http.ResponseWriter, r *http.Request, to path
 		return res, err
 	}
 	report := parsed.Report(notes, minidump.Project{Number: res.project.Number, Source: res.project.Source})
-	if err := h.admitSystem(w, r, report.System); err != nil {
-		return res, err
-	}
-	report.ID = crash.NewOopsID(h.Now())
-	receipt, err := h.Intake.Accept(ctx, report)
+	receipt, err := h.accept(ctx, w, r, report)
 	if err != nil {
 		return res, err
 	}

@@ -172,11 +172,7 @@ func (h *handler) submitEvent(ctx context.Context, w http.ResponseWriter, r *htt
 	if !stored {
 		return nil
 	}
-	if err := h.admitSystem(w, r, report.System); err != nil {
-		return err
-	}
-	report.ID = crash.NewOopsID(h.Now())
-	receipt, err := h.Intake.Accept(ctx, report)
+	receipt, err := h.accept(ctx, w, r, report)
 	if err != nil {
 		return err
 	}

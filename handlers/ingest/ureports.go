@@ -101,14 +101,10 @@ func (h *handler) submitUReport(w http.ResponseWriter, r *http.Request, _ path) 
 	}
 	report, err := abrt.Parse(file)
 	room.keep(storeFactor * int64(len(file)))
-	if err == nil {
-		err = h.admitSystem(w, r, report.System)
-	}
 	if err != nil {
 		return result{}, err
 	}
-	report.ID = crash.NewOopsID(h.Now())
-	receipt, err := h.Intake.Accept(ctx, report)
+	receipt, err := h.accept(ctx, w, r, report)
 	if err != nil {
 		return result{}, err
 	}

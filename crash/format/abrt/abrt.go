@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"mishap/crash"
 	"mishap/crash/format/jsonlimit"
@@ -457,17 +456,7 @@ func (p *problem) kernel(f crash.Fields, reason string) error {
 func clean(s string) string { return strings.ReplaceAll(s, "\x00", "\uFFFD") }
 
 // line returns s as one line of limited length, without control characters.
-func line(s string) string {
-	return strings.TrimSpace(crash.Truncate(strings.Map(func(r rune) rune {
-		switch {
-		case r == 0:
-			return utf8.RuneError
-		case r < ' ' || r == 0x7f:
-			return ' '
-		}
-		return r
-	}, s), maxText))
-}
+func line(s string) string { return crash.Line(s, maxText) }
 
 // word returns s without blanks.
 func word(s string) string { return strings.Join(strings.Fields(line(s)), "_") }

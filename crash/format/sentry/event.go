@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"mishap/crash"
 	"mishap/crash/grouping"
@@ -618,17 +617,7 @@ func note(s string) string {
 }
 
 // line returns s as one line of limited length, without control characters.
-func line(s string) string {
-	return strings.TrimSpace(crash.Truncate(strings.Map(func(r rune) rune {
-		switch {
-		case r == 0:
-			return utf8.RuneError
-		case r < ' ' || r == 0x7f:
-			return ' '
-		}
-		return r
-	}, s), maxText))
-}
+func line(s string) string { return crash.Line(s, maxText) }
 
 // word returns s without blanks.
 func word(s string) string { return strings.Join(strings.Fields(line(s)), "_") }
