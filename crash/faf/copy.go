@@ -247,7 +247,7 @@ func mostFrequent(all []counted) string {
 // signalForm matches FAF's names of signals, such as "SIGSEGV (11)".
 var signalForm = regexp.MustCompile(`^(?:SIG[A-Z0-9+-]+ )?\(?([0-9]{1,3})\)?$`)
 
-// report returns what is known of the crash. FAF does not name its kind here.
+// report returns what is known of the crash. Its type follows from the error, since the answer does not name it.
 func (it Item) report() Report {
 	r := Report{ID: it.Report.ID, Type: "python", Error: it.Error, Executables: []string{it.Executable}, Oops: it.Oops}
 	for _, f := range it.Frames {

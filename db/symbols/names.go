@@ -46,7 +46,7 @@ func (s *Store) KnownNames(ctx context.Context, places []crash.BuildPlace) (map[
 	return found, db.Wrap(err, "names in builds")
 }
 
-// LearnNames stores what the debugger says about places in builds.
+// LearnNames stores the functions that the debugger has found at places in builds, so that no place is looked up twice.
 func (s *Store) LearnNames(ctx context.Context, names map[crash.BuildPlace][]byte) error {
 	if len(names) == 0 {
 		return nil
