@@ -47,6 +47,7 @@ type data struct {
 	table     []int32           // see [data.slot]
 	joined    map[int32]*joined // problems of several buckets, by their head
 	systems   map[int32]int64   // machines of problems of several buckets, by their head
+	alike     alike
 	problems  int
 	days      []dayCounts          // sorted by day
 	types     map[string]bool      // present and past problem types

@@ -11,6 +11,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/privacy"
+	"mishap/crash/similar"
 	"mishap/crash/version"
 )
 
@@ -48,7 +49,7 @@ func (n Names) Functions(text string) []string {
 		_, functions, _ := strings.Cut(p.Signature, ":")
 		for functions != "" {
 			var f string
-			if f, functions = nextFunction(functions); strings.Trim(f, "0123456789") != "" { // not a signal
+			if f, functions = similar.NextPart(functions); strings.Trim(f, "0123456789") != "" { // not a signal
 				found = append(found, f)
 			}
 		}
@@ -179,34 +180,6 @@ func appendLower(to []byte, text string) []byte {
 		}
 	}
 	return to
-}
-
-// OfPackages returns at most limit problems whose head has one of these binary or source packages,
-// those with the most reports of the head first.
-func (ix *Index) OfPackages(names []string, limit int, admits func(*Problem) bool) []*Problem {
-	ix.mu.RLock()
-	defer ix.mu.RUnlock()
-	var some []int32
-	v := newView()
-	for _, name := range names {
-		for at := range ix.inPackage(name) {
-			of := ix.programs.values[ix.bucket(at).program]
-			if (of.Package == name || of.Source == name) && ix.scan[at].head == at && admits(ix.view(at, v)) {
-				some = append(some, at)
-			}
-		}
-	}
-	slices.SortFunc(some, func(x, y int32) int {
-		a, b := ix.bucket(x), ix.bucket(y)
-		return cmp.Or(cmp.Compare(b.reports, a.reports), slices.Compare(a.id[:], b.id[:]))
-	})
-	some = slices.Compact(some)
-	some = some[:min(len(some), limit)]
-	problems := make([]*Problem, len(some))
-	for i, at := range some {
-		problems[i] = ix.copy(at)
-	}
-	return problems
 }
 
 // People says who takes care of a problem, and lists its tags. Only people who may read reports see

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"mishap/crash"
+	"mishap/crash/similar"
 	"mishap/crash/version"
 )
 
@@ -918,7 +919,7 @@ func frame(_, value string) (func(*Problem) bool, string) {
 		_, functions, _ := strings.Cut(p.FoldedSignature(), ":")
 		for functions != "" {
 			var f string
-			f, functions = nextFunction(functions)
+			f, functions = similar.NextPart(functions)
 			if has(f) {
 				return true
 			}
@@ -940,7 +941,7 @@ func file(_, value string) (func(*Problem) bool, string) {
 		}
 		for parts := p.FoldedSignature(); parts != ""; {
 			var part string
-			part, parts = nextFunction(parts)
+			part, parts = similar.NextPart(parts)
 			part, _, at := strings.Cut(part, "@")
 			if (at || strings.Contains(part, "/") || path.Ext(part) != "" && !strings.Contains(part, " ")) &&
 				(has(part) || has(path.Base(part))) {
@@ -949,20 +950,6 @@ func file(_, value string) (func(*Problem) bool, string) {
 		}
 		return false
 	}, ""
-}
-
-func nextFunction(s string) (function, rest string) {
-	for i := 0; i < len(s); i++ {
-		if s[i] != ':' {
-			continue
-		}
-		if i+1 < len(s) && s[i+1] == ':' {
-			i++
-			continue
-		}
-		return s[:i], s[i+1:]
-	}
-	return s, ""
 }
 
 func counted(_, _ string) (func(*Problem) bool, string) { return everything, "" }

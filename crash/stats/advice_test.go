@@ -141,33 +141,3 @@ func TestSuspectedCorruption(t *testing.T) {
 		}
 	}
 }
-
-func TestLikenessTo(t *testing.T) {
-	t.Parallel()
-	const a = "/usr/bin/tidewatch:11:tide_parse_row:tide_load:on_open:main"
-	for _, tt := range []struct {
-		name, b string
-		want    grouping.Likeness
-	}{
-		{"the same two on top", "/usr/libexec/other:6:tide_parse_row:tide_load:elsewhere", grouping.SameTopFrames},
-		{"the same one on top", "/usr/bin/tidewatch:11:tide_parse_row:reload:x", grouping.SameFunction},
-		{"half in common", "/usr/bin/tidewatch:11:check:tide_parse_row:tide_load:on_open", grouping.LikeSignature},
-		{"one in common", "/usr/bin/tidewatch:11:x:y:tide_load", grouping.Unlike},
-		{"only what is everywhere", "/usr/bin/tidewatch:11:__GI_raise:abort:main", grouping.Unlike},
-		{"the way out does not count", "/usr/bin/tidewatch:6:__GI_raise:abort:tide_parse_row:tide_load",
-			grouping.SameTopFrames},
-		{"names of C++ stay whole", "/usr/bin/tidewatch:11:ns::tide_parse_row:tide_load", grouping.Unlike},
-		{"empty", "", grouping.Unlike},
-		{"no list", "something else went wrong", grouping.Unlike},
-	} {
-		checktest.Equal(t, tt.name, grouping.LikenessTo(a)(tt.b), tt.want)
-		if ab, ba := grouping.LikenessTo(a)(tt.b), grouping.LikenessTo(tt.b)(a); ab != ba {
-			t.Errorf("%s: got %q one way and %q the other", tt.name, ab, ba)
-		}
-	}
-	checktest.Equal(t, "equal words", grouping.LikenessTo("a reason of its own")("a reason of its own"),
-		grouping.SameFunction)
-	if got := crash.ReadTags(" a, b\tc\na ,,b"); strings.Join(got, " ") != "a b c" {
-		t.Errorf("tags: got %q, want a b c", got)
-	}
-}

@@ -1,18 +1,16 @@
 package problems
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"mishap/crash"
-	"mishap/crash/grouping"
 	"mishap/crash/index"
+	"mishap/crash/similar"
 	"mishap/crash/stats"
 	"mishap/db"
 )
@@ -484,48 +482,18 @@ func (s *Store) traits(ctx context.Context, sql string, args pgx.NamedArgs) ([][
 	return all, err
 }
 
-const (
-	maxCandidates = 400 // problems of one package that Similar compares, most frequent first
-	maxSimilar    = 6
-	maxAlike      = 4
-	maxAlikeFrom  = 120 // problems that Alike compares: fewer, because every page of a problem calls it
-)
-
-// Similar returns up to six other problems of the same package that have a bug and a similar
-// signature, most similar first (see grouping.LikenessTo).
-func (s *Store) Similar(ctx context.Context, b crash.Bucket) ([]grouping.SimilarProblem, error) {
-	all, err := s.IndexWithStates(ctx)
+// Similar returns at most n other problems that are similar to a problem, the most similar first, from all problems
+// that the reader may see; with filed, only those that have a bug.
+func (s *Store) Similar(ctx context.Context, b crash.Bucket, n int, filed bool) ([]similar.Problem, error) {
+	read := s.Index
+	if filed {
+		read = s.IndexWithStates
+	}
+	all, err := read(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("similar problems: %w", err)
 	}
-	return s.similar(ctx, b, maxSimilar, all.OfPackages([]string{b.SourcePackage, b.Package}, maxCandidates,
-		func(p *index.Problem) bool {
-			return p.ID != b.ID && p.Bug != 0
-		}))
-}
-
-// Alike returns up to four other problems of the same package with a similar signature, with or
-// without a bug. It compares only the most frequent problems.
-func (s *Store) Alike(ctx context.Context, b crash.Bucket) ([]grouping.SimilarProblem, error) {
-	all, err := s.Index(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("similar problems: %w", err)
-	}
-	return s.similar(ctx, b, maxAlike, all.OfPackages([]string{b.SourcePackage, b.Package}, maxAlikeFrom,
-		func(p *index.Problem) bool { return p.ID != b.ID }))
-}
-
-func (s *Store) similar(ctx context.Context, b crash.Bucket, most int,
-	candidates []*index.Problem) ([]grouping.SimilarProblem, error) {
-	var found []grouping.SimilarProblem
-	likeness := grouping.LikenessTo(b.Signature)
-	for _, p := range candidates {
-		if like := likeness(p.Signature); like != grouping.Unlike {
-			found = append(found, grouping.SimilarProblem{Bucket: crash.Bucket{ID: p.ID}, Likeness: like})
-		}
-	}
-	slices.SortStableFunc(found, func(a, b grouping.SimilarProblem) int { return cmp.Compare(b.Likeness, a.Likeness) })
-	found = found[:min(len(found), most)]
+	found := all.Similar(b, similar.Builtin, similar.Least, n, func(p *index.Problem) bool { return !filed || p.Bug != 0 })
 	if len(found) == 0 {
 		return nil, nil
 	}

@@ -288,9 +288,9 @@ func TestReviewKnown(t *testing.T) {
 	site := handlertest.New(t, handlertest.Options{CreateWait: handlertest.Patience})
 	c := site.As(t, crash.RoleTriager)
 	like := site.Save(t, crashtest.Native(crashtest.Process(2), crashtest.Set("DuplicateSignature",
-		"/usr/bin/other:6:tide_parse_row:tide_load:x")))
+		"/usr/bin/other:6:tide_parse_row:tide_load:on_open_clicked")))
 	site.Save(t, crashtest.Native(crashtest.Process(3), crashtest.Set("DuplicateSignature",
-		"/usr/bin/other:6:tide_parse_row:tide_load:no_bug")))
+		"/usr/bin/other:6:tide_parse_row:tide_load:on_open_clicked:no_bug")))
 	unlike := site.Save(t, crashtest.Native(crashtest.Process(4), crashtest.Set("DuplicateSignature",
 		"/usr/bin/other:6:elsewhere:entirely")))
 	for _, b := range []crash.Bucket{like, unlike} {
@@ -301,7 +301,7 @@ func TestReviewKnown(t *testing.T) {
 	path := b.ID.Path() + "/review"
 
 	page := c.Get(path).Want(http.StatusOK)
-	page.WantText(".review-known li", "same top frames")
+	page.WantText(".review-known li", "3 of 5 functions in the same order, differs from ")
 	if got := page.HTML().Find(".review-known li").Length(); got != 1 {
 		t.Errorf("got %d similar problems, want 1:\n%s", got, page.Text(".review-known"))
 	}

@@ -18,6 +18,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/crash/privacy"
+	"mishap/crash/similar"
 	"mishap/crash/stats"
 	"mishap/db"
 	"mishap/db/bugs"
@@ -772,20 +773,23 @@ func (s *Panel) readStack(
 	return facts, nil
 }
 
+// maxSimilar is the number of similar problems with a bug in a review.
+const maxSimilar = 5
+
 // AdviceFacts returns the facts for advice about filing a bug for b, except those about symbols. It
 // also returns similar problems that have a bug.
 func (s *Panel) AdviceFacts(
 	ctx context.Context, b crash.Bucket, report crash.Fields,
-) (stats.AdviceFacts, []grouping.SimilarProblem, error) {
-	similar, err := s.Problems.Similar(ctx, b)
+) (stats.AdviceFacts, []similar.Problem, error) {
+	found, err := s.Problems.Similar(ctx, b, maxSimilar, true)
 	if err != nil {
 		return stats.AdviceFacts{}, nil, err
 	}
 	facts := stats.AdviceFacts{Bucket: b, Named: len(report) == 0 || grouping.Informative(report)}
-	if len(similar) > 0 && similar[0].Likeness >= grouping.SameFunction {
-		facts.Similar = similar[0].Bug
+	if len(found) > 0 && found[0].Score >= similar.Likely {
+		facts.Similar = found[0].Bug
 	}
-	return facts, similar, nil
+	return facts, found, nil
 }
 
 // SymbolsOf returns how far a problem is symbolised. It returns zero if it is no native crash.

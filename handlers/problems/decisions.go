@@ -186,11 +186,11 @@ func (s *Decisions) FindMerge(w http.ResponseWriter, r *http.Request, b crash.Bu
 		a := web.AnswerTo(r, err)
 		status, p.Problem = a.Status, a.Message
 	}
-	similar, err := s.Problems.Alike(r.Context(), b)
+	found, err := s.Problems.Similar(r.Context(), b, view.MaxSimilar, false)
 	if err != nil {
 		return err
 	}
-	p.Similar = similar
+	p.Similar = found
 	p.Shell = s.web.Shell(r, "Merge")
 	return s.web.Page(w, r, status, view.FindMerge(p))
 }
@@ -495,9 +495,12 @@ func splitResult(moved int64, finished bool) string {
 // hideProblem redacts the page of a problem for visitors.
 func hideProblem(page *view.ProblemPage) {
 	page.Grouping.Signature = page.Bucket.Signature
-	page.Alike = slices.Clone(page.Alike)
-	for i := range page.Alike {
-		page.Alike[i].Bucket = privacy.RedactBucket(page.Alike[i].Bucket)
+	page.Similar = slices.Clone(page.Similar)
+	for i, p := range page.Similar {
+		page.Similar[i].Bucket = privacy.RedactBucket(p.Bucket)
+		if !strings.Contains(page.Bucket.Signature+":"+page.Similar[i].Signature, p.Differs) {
+			page.Similar[i].Differs = "" // redacted
+		}
 	}
 	page.Versions.Releases = slices.Clone(page.Versions.Releases)
 	for i, release := range page.Versions.Releases {

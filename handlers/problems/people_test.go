@@ -392,9 +392,9 @@ func TestProblemParts(t *testing.T) {
 	page := c.Get(often.ID.Path()).Want(http.StatusOK)
 	page.WantText("#versions tbody tr:nth-child(1)", "1.5.0-1").WantText("#versions tbody tr:nth-child(1) .mark",
 		"probable fix").
-		WantText("#versions tbody tr:nth-child(2) .mark", "last").WantText(".breakdown", "arm64").WantText(".alike",
+		WantText("#versions tbody tr:nth-child(2) .mark", "last").WantText(".breakdown", "arm64").WantText(".similar",
 		"tide_reload")
-	if got := page.HTML().Find(".alike a[href*=merge]").First().AttrOr("href", ""); !strings.Contains(got,
+	if got := page.HTML().Find(".similar a[href*=merge]").First().AttrOr("href", ""); !strings.Contains(got,
 		once.ID.String()) && !strings.Contains(got, "problems=") {
 		t.Errorf("link that merges a similar problem: got %q", got)
 	}
@@ -410,7 +410,8 @@ func TestProblemParts(t *testing.T) {
 	c.Get(often.ID.Path()+"?release=Ubuntu+22.04").WantText("#reports", "No stored report matches.").
 		WantText(".report-filter", "All reports")
 	c.Get(often.ID.Path() + "?version=" + strings.Repeat("x", 300)).Want(http.StatusBadRequest)
-	site.Visitor(t).Get(often.ID.Path()).WantText(".breakdown", "arm64").WantNone(".report-filter, .alike a[href*=merge]")
+	site.Visitor(t).Get(often.ID.Path()).WantText(".breakdown", "arm64").
+		WantNone(".report-filter, .similar a[href*=merge]")
 }
 
 func TestTraitsOfProblem(t *testing.T) {
@@ -497,4 +498,37 @@ func TestMentionOffers(t *testing.T) {
 	dbtest.Must(site.Problems.Set(t.Context(), embargo))(t)
 	offered(viewer, "ada-", "ada-viewer", "1 name. Arrow keys select, Enter inserts.")
 	stranger.Part(path + b.ID.String() + "&mention=ada").Want(http.StatusNotFound)
+}
+
+func TestSimilarProblems(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	now := time.Now()
+	stack := func(pid int, signature string, at time.Time) crash.Bucket {
+		return site.Save(t, crashtest.Native(crashtest.Process(pid), crashtest.At(at),
+			crashtest.Set("DuplicateSignature", signature)))
+	}
+	old := stack(1, "/usr/bin/gull:11:gull_dive:gull_fly:gull_loop:main", now.AddDate(0, 0, -40))
+	secret := stack(2, "/usr/bin/gull:6:gull_dive:gull_fly:gull_loop:main", now.AddDate(0, 0, -40))
+	stack(3, "/usr/bin/gull:11:other:things", now.AddDate(0, 0, -40))
+	fresh := stack(4, "/usr/bin/tern:11:gull_dive:gull_fly:tern_loop:main", now)
+	admin, triager := site.As(t, crash.RoleAdmin), site.AsWithoutPrivate(t, crash.RoleTriager)
+	admin.Post(secret.ID.Path()+"/embargo", url.Values{"do": {"set"}, "reason": {"x"}}).Want(http.StatusSeeOther)
+	page := triager.Get(fresh.ID.Path()).Want(http.StatusOK)
+	const reason = "3 of 4 functions in the same order, differs from tern_loop"
+	page.WantText(".duplicate", "Possible duplicate of").WantText(".duplicate", reason+".").
+		WantText(".similar-problems li", reason+", 1 report")
+	checktest.Equal(t, "duplicate", page.Attr(".duplicate a", "href"), old.ID.Path())
+	checktest.Equal(t, "merge", page.Attr(".duplicate a[data-dialog]", "href"),
+		"/problems/merge?problems="+fresh.ID.String()+"."+old.ID.String())
+	checktest.Equal(t, "similar problems", page.HTML().Find(".similar-problems li").Length(), 1)
+	triager.Get(old.ID.Path()).Want(http.StatusOK).WantNone(".duplicate"). // it is not new
+										WantText(".similar-problems li", "differs from gull_loop, 1 report")
+	triager.Get(fresh.ID.Path()+"/merge").WantText(".similar-problems", reason)
+	site.Visitor(t).Get(fresh.ID.Path()).Want(http.StatusOK).WantText(".duplicate", reason).
+		WantNone(".duplicate a[data-dialog]")
+	admin.Get(fresh.ID.Path()).WantText(".similar-problems li:nth-child(2)", reason)
+
+	triager.PostJSON(handlertest.CreatePath, map[string]string{"signature": fresh.Signature}).Want(http.StatusCreated)
+	triager.Get(fresh.ID.Path()).WantNone(".duplicate").WantText(".similar-problems", reason)
 }

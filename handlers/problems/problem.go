@@ -13,9 +13,9 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"mishap/crash"
-	"mishap/crash/grouping"
 	"mishap/crash/index"
 	"mishap/crash/privacy"
+	"mishap/crash/similar"
 	"mishap/crash/stats"
 	"mishap/db/problems"
 	"mishap/handlers/panel"
@@ -89,7 +89,7 @@ func (s *Pages) problemPage(r *http.Request, id crash.BucketID) (*view.ProblemPa
 		Bucket: bucket, Grouping: s.panel.ExplainBucket(bucket), Chart: facts.chart,
 		Status:   status,
 		Versions: facts.versions, Impact: facts.impact, Breakdowns: facts.breakdowns,
-		Filter: facts.filter, Alike: facts.alike,
+		Filter: facts.filter, Similar: facts.similar,
 	}
 	page.Decisions.Triage = facts.triage
 	page.First, page.Last = page.Bucket.First(), page.Bucket.Last()
@@ -136,7 +136,7 @@ type problemFacts struct {
 	impact     view.Impact
 	breakdowns []view.Breakdown
 	filter     view.ReportFilterForm
-	alike      []grouping.SimilarProblem
+	similar    []similar.Problem
 }
 
 func (s *Pages) readProblem(r *http.Request, id crash.BucketID) (facts problemFacts, err error) {
@@ -179,7 +179,7 @@ func (s *Pages) readProblem(r *http.Request, id crash.BucketID) (facts problemFa
 	}
 	facts.breakdowns = breakdowns(bucket, architectures, types, proposed)
 	facts.filter = filterForm(bucket.ID.Path(), facts.versions, architectures)
-	facts.alike, err = s.Problems.Alike(r.Context(), bucket)
+	facts.similar, err = s.Problems.Similar(r.Context(), bucket, view.MaxSimilar, false)
 	return facts, err
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/a-h/templ"
 
 	"mishap/crash"
-	"mishap/crash/grouping"
+	"mishap/crash/similar"
 	"mishap/crash/stats"
 	"mishap/views/layout"
 )
@@ -39,7 +39,7 @@ type ReviewPage struct {
 	Advice    stats.Advice
 	Embargoed bool   // the problem is: its bug will be private
 	Suspected string // why memory may have been corrupted; empty: no sign of it
-	Similar   []grouping.SimilarProblem
+	Similar   []similar.Problem
 	Search    *ReviewSearch  // nil: loaded separately
 	Preview   *ReviewPreview // nil: not requested
 	Request   string         // the request that would be sent, without secrets; empty: not requested

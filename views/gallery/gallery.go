@@ -16,6 +16,7 @@ import (
 	"mishap/assets"
 	"mishap/crash"
 	"mishap/crash/index"
+	"mishap/crash/similar"
 	"mishap/crash/stats"
 	adminview "mishap/views/admin"
 	bugsview "mishap/views/bugs"
@@ -151,6 +152,10 @@ func problem(user crash.User) problemsview.ProblemPage {
 		Grouping: problemsview.GroupingView{Rule: b.Rule, Signature: b.Signature,
 			Address: "https://crashes.example.org" + b.ID.Path()},
 	}
+	other := similar.Problem{Bucket: bucket(1), Score: similar.Likely,
+		Order: similar.Order{Same: 2, Of: 4, Differs: "tide_parse_row_0"}}
+	other.SourcePackage = "tide-tools"
+	page.Similar = []similar.Problem{other}
 	if user.ID == 0 {
 		return page
 	}
@@ -176,6 +181,14 @@ func notInFull() problemsview.ProblemPage {
 	page.Reports.Bodies = crash.Bodies{Stored: 1000, All: 84_210, Since: now.AddDate(0, 0, -20)}
 	page.Reports.Rows = reportList().Rows
 	page.Shell.Look.OpenReports = true
+	return page
+}
+
+// duplicate returns a new problem that may be a duplicate.
+func duplicate() problemsview.ProblemPage {
+	page := problem(admin)
+	page.Bucket.FirstSeen = now.AddDate(0, 0, -1)
+	page.Decisions.MayDecide = true
 	return page
 }
 
@@ -323,6 +336,7 @@ func specimens() []specimen {
 		{"Problem, without names", problemsview.Problem(nameless(false))},
 		{"Problem, core asked for", problemsview.Problem(nameless(true))},
 		{"Problem, too much", problemsview.Problem(hugeProblem())},
+		{"Problem, possible duplicate", problemsview.Problem(duplicate())},
 		{"Problem, few reports in full", problemsview.Problem(notInFull())},
 		{"Problem, tracker unavailable", problemsview.Problem(trackerAway())},
 		{"Review, searching the tracker", bugsview.Review(review(nil))},

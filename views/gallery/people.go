@@ -9,8 +9,8 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/audit"
-	"mishap/crash/grouping"
 	"mishap/crash/privacy"
+	"mishap/crash/similar"
 	"mishap/notify/rules"
 	adminview "mishap/views/admin"
 	bugsview "mishap/views/bugs"
@@ -35,7 +35,7 @@ func decided() []specimen {
 			problemsview.ReadingPackages("grace")))},
 		{"Merge, which", problemsview.FindMerge(problemsview.FindMergePage{Shell: shell("Merge", admin), Bucket: b,
 			Text:    "nine",
-			Problem: "No problem matches this.", Similar: []grouping.SimilarProblem{{Bucket: bucket(1)}}})},
+			Problem: "No problem matches this.", Similar: []similar.Problem{{Bucket: bucket(1)}}})},
 		{"Merge", problemsview.Merge(merge(""))},
 		{"Merge, refused",
 			problemsview.Merge(merge("Someone has merged one of these problems in the meantime. Reload the page."))},

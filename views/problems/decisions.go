@@ -10,7 +10,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/audit"
-	"mishap/crash/grouping"
+	"mishap/crash/similar"
 	"mishap/views/bugs"
 	"mishap/views/layout"
 )
@@ -107,7 +107,7 @@ type FindMergePage struct {
 	Bucket  crash.Bucket
 	Text    string // as it was typed
 	Problem string // what is wrong with it; empty: nothing
-	Similar []grouping.SimilarProblem
+	Similar []similar.Problem
 }
 
 // step returns the attributes of a form or link that leads to an address. In a dialog, it stays there.
@@ -224,8 +224,8 @@ func termLabel(f crash.TermField) string {
 	return string(f) + " is"
 }
 
-func likenessAndReports(likeness string, reports int64) string {
-	return likeness + ", " + crash.Counted(reports, "report", "reports")
+func reasonAndReports(reason string, reports int64) string {
+	return reason + ", " + crash.Counted(reports, "report", "reports")
 }
 
 func undoneBy(person string) string { return "undone by " + person }

@@ -12,6 +12,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/grouping"
+	"mishap/crash/similar"
 	"mishap/views/bugs"
 	"mishap/views/layout"
 )
@@ -36,7 +37,7 @@ type ProblemPage struct {
 	Symbols    *SymbolsView // nil: nobody asked for a core, or for visitors
 	Notes      NotesView
 	People     PeopleView // of nobody for visitors
-	Alike      []grouping.SimilarProblem
+	Similar    []similar.Problem
 	Breakdowns []Breakdown
 	Facets     FacetsView
 	Filter     ReportFilterForm
@@ -61,6 +62,23 @@ type drawn string
 func (d drawn) Render(_ context.Context, w io.Writer) error {
 	_, err := io.WriteString(w, string(d))
 	return err
+}
+
+// MaxSimilar is the number of similar problems on a page.
+const MaxSimilar = 5
+
+// duplicate returns the older problem of which a new one without a bug may be a duplicate, or nil.
+func (p ProblemPage) duplicate() *similar.Problem {
+	since, _ := crash.LastDays(p.Shell.Now, crash.PeriodWeek.Days())
+	if p.Bucket.Bug.Number != 0 || p.Bucket.FirstSeen.Before(since) {
+		return nil
+	}
+	for i, s := range p.Similar {
+		if s.Score >= similar.Likely && s.FirstSeen.Before(p.Bucket.FirstSeen) {
+			return &p.Similar[i]
+		}
+	}
+	return nil
 }
 
 func (p ProblemPage) heading() string { return heading(p.Bucket) }

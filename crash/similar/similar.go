@@ -1,0 +1,289 @@
+// Package similar finds problems whose signatures name similar functions in a similar order, to suggest
+// them to a person. The method is FaST (Rodrigues et al., 2022): a function weighs less the deeper it is in
+// the stack and the more problems have it; equal functions are aligned in their order, others subtract.
+// It takes time linear in the number of functions.
+package similar
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"slices"
+	"strings"
+
+	"mishap/crash"
+)
+
+// Weights are the parameters of a comparison.
+type Weights struct {
+	Position float64 `json:"position"` // function i, from 0 at the top, weighs (1+i)^-Position
+	Share    float64 `json:"share"`    // times e^(-Share × the share of stacks that have it)
+	Distance float64 `json:"distance"` // a pair counts e^(-Distance × the difference of its positions)
+	Missing  float64 `json:"missing"`  // part of its weight that a function subtracts if only one stack has it
+}
+
+// Builtin are the weights that apply until others are learned. They were chosen on generated stacks.
+var Builtin = Weights{Position: 0.5, Share: 10, Distance: 0.1, Missing: 0.5}
+
+// The scores that matter. They hold for [Builtin], on generated stacks with known answers.
+const (
+	Least  = 0.2 // below, similar problems are not shown; the best one above is right in 96 of 100
+	Likely = 0.4 // above, the best one is right in 97 of 100: mishap says that it may be the same
+)
+
+const (
+	maxFunctions = 40  // of a stack, from the top
+	commonShare  = 0.2 // stacks that share only functions of so many stacks are not similar
+	smooth       = 50  // stacks that a new database is thought to have, so that its first functions are not common
+)
+
+// Stacks are the functions of many stacks, numbered from 0 in the order in which they were added.
+type Stacks struct {
+	functions []uint32         // hashes of names, one stack after the other
+	ends      []uint32         // by number: where the stack ends in functions
+	marks     []uint64         // by number: a bit for each hash, to skip stacks without a common function
+	in        map[uint32]int32 // by function: number of stacks that have it
+	count     int              // stacks that have functions
+}
+
+// Add adds a stack, given its functions from the top. It can have none.
+func (s *Stacks) Add(functions []string) {
+	if s.in == nil {
+		s.in = map[uint32]int32{}
+	}
+	from := len(s.functions)
+	var mark uint64
+	for _, name := range functions[:min(len(functions), maxFunctions)] {
+		h := hash(name)
+		if mark |= bitOf(h); !slices.Contains(s.functions[from:], h) {
+			s.in[h]++
+		}
+		s.functions = append(s.functions, h)
+	}
+	if len(functions) > 0 {
+		s.count++
+	}
+	s.ends = append(s.ends, uint32(len(s.functions))) //nolint:gosec // at most 40 of each stack
+	s.marks = append(s.marks, mark)
+}
+
+func hash(name string) uint32 {
+	h := fnv.New32a()
+	h.Write([]byte(name))
+	return h.Sum32()
+}
+
+func bitOf(h uint32) uint64 { return 1 << (h % 64) }
+
+// stack returns the functions of a stack.
+func (s *Stacks) stack(number int) []uint32 {
+	from := uint32(0)
+	if number > 0 {
+		from = s.ends[number-1]
+	}
+	return s.functions[from:s.ends[number]]
+}
+
+// Match is a stack and how similar it is: 1 if it has the same functions, 0 or less if it has little in common.
+type Match struct {
+	Number int
+	Score  float64
+}
+
+// Like returns the stacks that are at least least similar to one, given its functions from the top, in the order of
+// their numbers.
+func (s *Stacks) Like(functions []string, w Weights, least float64) []Match {
+	c := s.compare(functions, w)
+	if c.telling == 0 {
+		return nil
+	}
+	var found []Match
+	for i, mark := range s.marks {
+		if mark&c.telling == 0 {
+			continue
+		}
+		if score, ok := c.score(s.stack(i)); ok && score >= least {
+			found = append(found, Match{i, score})
+		}
+	}
+	return found
+}
+
+// comparison compares stacks with one stack.
+type comparison struct {
+	stacks  *Stacks
+	weights Weights
+	depth   [maxFunctions]float64 // weight by position
+	apart   [maxFunctions]float64 // factor by difference of positions
+	own     []uint32              // functions, from the top
+	weight  [maxFunctions]float64 // of own
+	total   float64               // sum of these
+	telling uint64                // bits of the functions that few stacks have
+}
+
+func (s *Stacks) compare(functions []string, w Weights) *comparison {
+	c := &comparison{stacks: s, weights: w}
+	for _, name := range functions[:min(len(functions), maxFunctions)] {
+		c.own = append(c.own, hash(name))
+	}
+	for i := range c.depth {
+		c.depth[i] = math.Pow(float64(1+i), -w.Position)
+		c.apart[i] = math.Exp(-w.Distance * float64(i))
+	}
+	for i, h := range c.own {
+		share := s.share(h)
+		c.weight[i] = c.depth[i] * math.Exp(-w.Share*share)
+		c.total += c.weight[i]
+		if share <= commonShare {
+			c.telling |= bitOf(h)
+		}
+	}
+	return c
+}
+
+// share returns the share of stacks that have a function.
+func (s *Stacks) share(h uint32) float64 { return float64(s.in[h]) / float64(s.count+smooth) }
+
+// score compares a stack. ok is false if the two share no function that few stacks have.
+func (c *comparison) score(other []uint32) (score float64, ok bool) {
+	var next [maxFunctions]int // by position of the own stack: 1 + the position that takes the next equal function
+	matched, all := 0.0, c.total
+	missing := c.total
+	for j, h := range other {
+		weight := c.depth[j] * math.Exp(-c.weights.Share*c.stacks.share(h))
+		all += weight
+		i := slices.Index(c.own, h)
+		if i < 0 {
+			missing += weight
+			continue
+		}
+		first := i
+		if next[first] > 0 { // the k-th occurrence is aligned with the k-th
+			from := next[first]
+			if i = slices.Index(c.own[from:], h); i < 0 {
+				missing += weight
+				continue
+			}
+			i += from
+		}
+		next[first] = i + 1
+		matched += (weight + c.weight[i]) * c.apart[max(i-j, j-i)]
+		missing -= c.weight[i]
+		ok = ok || c.telling&bitOf(h) != 0 && c.stacks.share(h) <= commonShare
+	}
+	if all == 0 {
+		return 0, false
+	}
+	return (matched - c.weights.Missing*missing) / all, ok
+}
+
+// Problem is a problem that is similar to another one.
+type Problem struct {
+	crash.Bucket
+	Score float64
+	Order
+}
+
+// Order says how much of two stacks is the same.
+type Order struct {
+	Same, Of int    // functions that both have in the same order, of those of the longer stack
+	Differs  string // the first function of the first stack that is not among these, or of the second; empty: none
+}
+
+// InOrder compares the functions of two stacks, from the top.
+func InOrder(a, b []string) Order {
+	a, b = a[:min(len(a), maxFunctions)], b[:min(len(b), maxFunctions)]
+	var longest [maxFunctions + 1][maxFunctions + 1]int // from position i in a and j in b
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			if longest[i][j] = max(longest[i+1][j], longest[i][j+1]); a[i] == b[j] {
+				longest[i][j] = 1 + longest[i+1][j+1]
+			}
+		}
+	}
+	o := Order{Same: longest[0][0], Of: max(len(a), len(b))}
+	var onlyInA, onlyInB string
+	for i, j := 0, 0; i < len(a) || j < len(b); {
+		switch {
+		case i < len(a) && j < len(b) && a[i] == b[j]:
+			i, j = i+1, j+1
+		case i < len(a) && longest[i+1][j] == longest[i][j]:
+			onlyInA = cmp.Or(onlyInA, a[i])
+			i++
+		default:
+			onlyInB = cmp.Or(onlyInB, b[j])
+			j++
+		}
+	}
+	o.Differs = cmp.Or(onlyInA, onlyInB)
+	return o
+}
+
+// Reason says what is the same, for people: "7 of 9 functions in the same order, differs from gtk_main".
+func (o Order) Reason() string {
+	switch {
+	case o.Same == o.Of && o.Of == 1:
+		return "the same function"
+	case o.Same == o.Of:
+		return fmt.Sprintf("the same %d functions in the same order", o.Of)
+	}
+	text := fmt.Sprintf("%d of %d functions in the same order", o.Same, o.Of)
+	if o.Of == 1 {
+		text = "no function in the same order"
+	}
+	if o.Differs != "" {
+		text += ", differs from " + crash.Shorten(o.Differs, maxName)
+	}
+	return text
+}
+
+const maxName = 60 // code points of a function in a reason
+
+// Functions returns the functions that a signature names, from the top, without parts that change with each build.
+// It returns none if the rule makes signatures of other things.
+func Functions(rule crash.GroupingRule, signature string) []string {
+	if rule == crash.RuleAddress || rule == crash.RuleRecoverable || rule == crash.RulePackage || rule == crash.RuleHang {
+		return nil
+	}
+	_, rest, _ := strings.Cut(signature, ":") // the program
+	var names []string
+	for rest != "" && len(names) < maxFunctions {
+		var part string
+		part, rest = NextPart(rest)
+		if part = bare(part); part != "" {
+			names = append(names, part)
+		}
+	}
+	return names
+}
+
+// NextPart cuts a signature at its next single colon: those of C++ are double.
+func NextPart(s string) (part, rest string) {
+	for i := 0; i < len(s); i++ {
+		if s[i] != ':' {
+			continue
+		}
+		if i+1 < len(s) && s[i+1] == ':' {
+			i++
+			continue
+		}
+		return s[:i], s[i+1:]
+	}
+	return s, ""
+}
+
+// bare returns a part of a signature without module, offset and line. It is empty if nothing remains that names a
+// function: numbers are signals.
+func bare(part string) string {
+	if i := strings.LastIndex(part, " ["); i >= 0 && strings.HasSuffix(part, "]") {
+		part = part[:i]
+	}
+	part, _, _ = strings.Cut(part, "+0x")
+	part, _, _ = strings.Cut(part, "@")
+	part = strings.TrimSpace(part)
+	if part == "??" || strings.Trim(part, "0123456789") == "" {
+		return ""
+	}
+	return part
+}
