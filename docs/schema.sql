@@ -2186,6 +2186,7 @@ CREATE TABLE rules (
     failure text DEFAULT ''::text NOT NULL,
     failed timestamp with time zone,
     deleted timestamp with time zone,
+    conditions jsonb DEFAULT '{}'::jsonb NOT NULL,
     CONSTRAINT rules_machines_check CHECK (((machines >= 1) AND (machines <= 1000000))),
     CONSTRAINT rules_name_check CHECK (((length(name) >= 1) AND (length(name) <= 80))),
     CONSTRAINT rules_scope_check CHECK ((scope = ANY (ARRAY['everything'::text, 'package'::text, 'set'::text, 'team'::text]))),
@@ -2210,6 +2211,7 @@ COMMENT ON COLUMN rules.prepared IS 'Whether what held before since has been sto
 COMMENT ON COLUMN rules.failure IS 'Why an action failed last, as a sentence; empty: it did not, or has succeeded since.';
 COMMENT ON COLUMN rules.failed IS 'When an action failed last. Null: never.';
 COMMENT ON COLUMN rules.deleted IS 'When it was deleted. Null: it was not.';
+COMMENT ON COLUMN rules.conditions IS 'What else must hold, as rules.Conditions in Go; empty: nothing.';
 
 ALTER TABLE rules ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME rules_id_seq
@@ -2308,6 +2310,23 @@ COMMENT ON TABLE sign_in_failures IS 'Failed sign-ins, counted by account, addre
 COMMENT ON COLUMN sign_in_failures.key IS 'What is counted, such as name:ada or address:192.0.2.1.';
 COMMENT ON COLUMN sign_in_failures.failures IS 'Failures since counting began.';
 COMMENT ON COLUMN sign_in_failures.last IS 'Time of the last failure or, for limits that work as a queue, up to when the queue is filled.';
+
+CREATE TABLE similar_weights (
+    single boolean DEFAULT true NOT NULL,
+    weights jsonb NOT NULL,
+    learned timestamp with time zone NOT NULL,
+    merges bigint NOT NULL,
+    others bigint NOT NULL,
+    CONSTRAINT similar_weights_merges_check CHECK ((merges >= 0)),
+    CONSTRAINT similar_weights_others_check CHECK ((others >= 0)),
+    CONSTRAINT similar_weights_single_check CHECK (single)
+);
+COMMENT ON TABLE similar_weights IS 'The weights by which problems are similar, in one row; no row: the built-in ones.';
+COMMENT ON COLUMN similar_weights.single IS 'Always true: limits the table to one row.';
+COMMENT ON COLUMN similar_weights.weights IS 'As similar.Weights in Go.';
+COMMENT ON COLUMN similar_weights.learned IS 'When they were learned.';
+COMMENT ON COLUMN similar_weights.merges IS 'Number of merges by people that they were learned from.';
+COMMENT ON COLUMN similar_weights.others IS 'Number of undone merges and of splits that they were learned from.';
 
 CREATE TABLE split_sources (
     bucket_id bytea NOT NULL,
@@ -2848,6 +2867,9 @@ ALTER TABLE ONLY sessions
 
 ALTER TABLE ONLY sign_in_failures
     ADD CONSTRAINT sign_in_failures_pkey PRIMARY KEY (key);
+
+ALTER TABLE ONLY similar_weights
+    ADD CONSTRAINT similar_weights_pkey PRIMARY KEY (single);
 
 ALTER TABLE ONLY split_sources
     ADD CONSTRAINT split_sources_pkey PRIMARY KEY (bucket_id, decision_id);

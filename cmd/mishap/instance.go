@@ -749,7 +749,7 @@ func (b *background) wait() { b.loops.Wait() }
 // ruleOptions returns what rules can do in this instance. It needs the filer.
 func (i *instance) ruleOptions() events.EvaluatorOptions {
 	o := events.EvaluatorOptions{
-		Actions:     &ruleActions{problems: i.problems, now: i.now},
+		Actions: &ruleActions{problems: i.problems, now: i.now}, Facts: i.problems,
 		HourlyLimit: i.config.RuleFilingsPerHour, Log: i.log,
 		Searches: problempages.NewSearches(bugs.New(i.store), i.now),
 	}

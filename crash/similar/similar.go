@@ -185,6 +185,20 @@ type Problem struct {
 	Order
 }
 
+// DuplicateOf returns the most similar problem of which a problem may be a duplicate: an older one that is likely the
+// same. It returns nil if there is none among the similar ones.
+func DuplicateOf(b crash.Bucket, found []Problem) *Problem {
+	for i, p := range found {
+		if p.Score >= Likely && p.FirstSeen.Before(b.FirstSeen) {
+			return &found[i]
+		}
+	}
+	return nil
+}
+
+// Shown is the number of similar problems that people see.
+const Shown = 5
+
 // Order says how much of two stacks is the same.
 type Order struct {
 	Same, Of int    // functions that both have in the same order, of those of the longer stack

@@ -130,7 +130,10 @@ func (r *round) apply(ctx context.Context) error {
 		}
 	}
 	edges, err := r.unseen(ctx)
-	if err != nil || len(edges) == 0 {
+	if err != nil {
+		return err
+	}
+	if edges, err = r.meeting(ctx, edges); err != nil || len(edges) == 0 {
 		return err
 	}
 	if err := r.matchSearches(ctx, toNotify(edges)); err != nil {
@@ -239,6 +242,29 @@ func (r *round) unseen(ctx context.Context) ([]rules.Edge, error) {
 		}
 	}
 	return edges, nil
+}
+
+// meeting returns the edges for which the further conditions of their rules hold.
+func (r *round) meeting(ctx context.Context, edges []rules.Edge) (some []rules.Edge, err error) {
+	for _, e := range edges {
+		meets, err := r.meets(ctx, e.Rule, e.Event)
+		if err != nil {
+			return nil, err
+		}
+		if meets {
+			some = append(some, e)
+		}
+	}
+	return some, nil
+}
+
+// meets reports whether the further conditions of a rule hold for the problem of an event.
+func (r *round) meets(ctx context.Context, rule *rules.Rule, e crash.Event) (bool, error) {
+	if e.Bucket == nil || rule.If.Duplicate == rules.DuplicateEither {
+		return true, nil
+	}
+	may, err := r.o.Facts.MayBeDuplicate(ctx, *e.Bucket)
+	return may == (rule.If.Duplicate == rules.DuplicateOnly), db.Wrap(err, "conditions of rule %d", rule.ID)
 }
 
 // seen reports which of the edges are stored.
@@ -646,8 +672,16 @@ type Actions interface {
 	Embargo(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, when rules.Embargo, rule rules.Rule) error
 }
 
+// Facts answers what conditions ask about a problem. It tells only what visitors may know of other problems, since
+// what a rule does reveals whether its condition holds.
+type Facts interface {
+	// MayBeDuplicate reports whether a problem may be a duplicate of an older one.
+	MayBeDuplicate(ctx context.Context, problem crash.BucketID) (bool, error)
+}
+
 // EvaluatorOptions configure an Evaluator.
 type EvaluatorOptions struct {
+	Facts   Facts   // needed by rules with conditions
 	Actions Actions // nil: rules cannot mute, assign, tag and embargo
 	// File hands a problem over to be filed, once per problem. nil: bug filing is switched off.
 	File func(ctx context.Context, signature, rule string) error

@@ -39,10 +39,10 @@ type rehearsal struct {
 
 // Rehearse returns what a rule, which need not be stored, would have done in the last 30 days. It
 // reads stored counts and reports; Notes say what that cannot show. It changes nothing.
-func (s *Store) Rehearse(ctx context.Context, rule rules.Rule) (rules.Rehearsal, error) {
+func (s *Store) Rehearse(ctx context.Context, rule rules.Rule, facts Facts) (rules.Rehearsal, error) {
 	rule.Since, _ = crash.LastDays(s.Now(), rules.RehearsalDays)
 	r := &rehearsal{rule: &rule, since: rule.Since, round: &round{
-		Evaluator: NewEvaluator(s, EvaluatorOptions{}), now: s.Now(), rules: []rules.Rule{rule},
+		Evaluator: NewEvaluator(s, EvaluatorOptions{Facts: facts}), now: s.Now(), rules: []rules.Rule{rule},
 		watched: map[[2]string][]*rules.Rule{}, from: progress{round: -1}, upTo: progress{decision: math.MaxInt64},
 	}}
 	limited, cancel := context.WithTimeout(ctx, rehearsalTime)
@@ -50,6 +50,9 @@ func (s *Store) Rehearse(ctx context.Context, rule rules.Rule) (rules.Rehearsal,
 	err := r.find(limited)
 	for _, e := range r.edges {
 		r.line(e.At, e.Event.Kind != crash.EventProposed, e.Event)
+	}
+	if err == nil {
+		err = r.meetConditions(limited)
 	}
 	if err != nil && errors.Is(limited.Err(), context.DeadlineExceeded) && ctx.Err() == nil {
 		r.notes = append(r.notes, "This took too long and was stopped, so the list is incomplete. Choose fewer packages.")
@@ -107,6 +110,26 @@ func (r *rehearsal) find(ctx context.Context) error {
 		return r.rehearseRefused(ctx)
 	case crash.EventTracker:
 		return r.rehearseTracker(ctx)
+	}
+	return nil
+}
+
+// meetConditions removes the lines for which the further conditions of the rule do not hold today.
+func (r *rehearsal) meetConditions(ctx context.Context) error {
+	if r.rule.If == (rules.Conditions{}) {
+		return nil
+	}
+	r.notes = append(r.notes, "Whether the problems meet the conditions is judged by what is known today.")
+	lines := r.lines
+	r.lines = nil
+	for _, l := range lines {
+		meets, err := r.meets(ctx, r.rule, l.Event)
+		if err != nil {
+			return err
+		}
+		if meets {
+			r.lines = append(r.lines, l)
+		}
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package events
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -262,20 +261,22 @@ var (
 )
 
 const (
-	ruleColumns = `id, name, scope, names, kind, machines, weeks, actions, enabled, author, created, editor, changed,
-		since, prepared, failure, failed, deleted is not null`
+	ruleColumns = `id, name, scope, names, kind, machines, weeks, conditions, actions, enabled, author, created, editor,
+		changed, since, prepared, failure, failed, deleted is not null`
 	sqlRules      = `select ` + ruleColumns + ` from rules where deleted is null order by lower(name), id`
 	sqlRule       = `select ` + ruleColumns + ` from rules where id = @id`
 	sqlLockRule   = `select ` + ruleColumns + ` from rules where id = @id for update`
 	sqlInsertRule = `
-		insert into rules (name, scope, names, kind, machines, weeks, actions, enabled, author, created, editor, changed,
-			since)
-		values (@name, @scope, @names, @kind, @machines, @weeks, @actions, @enabled, @person, @now, @person, @now, @now)
+		insert into rules (name, scope, names, kind, machines, weeks, conditions, actions, enabled, author, created,
+			editor, changed, since)
+		values (@name, @scope, @names, @kind, @machines, @weeks, @conditions, @actions, @enabled, @person, @now,
+			@person, @now, @now)
 		returning id`
 	// sqlChangeRule also removes the last failure, since the change may be meant to fix it.
 	sqlChangeRule = `
 		update rules set name = @name, scope = @scope, names = @names, kind = @kind, machines = @machines, weeks = @weeks,
-			actions = @actions, enabled = @enabled, editor = @person, changed = @now, failure = '', failed = null,
+			conditions = @conditions, actions = @actions, enabled = @enabled, editor = @person, changed = @now,
+			failure = '', failed = null,
 			since = case when @anew then @now else since end, prepared = prepared and not @anew
 		where id = @id`
 	sqlDeleteRule = `update rules set deleted = case when @deleted then @now::timestamptz end, editor = @person,
@@ -291,13 +292,10 @@ const (
 )
 
 func scanRule(row pgx.CollectableRow) (r rules.Rule, err error) {
-	var actions []byte
-	err = row.Scan(&r.ID, &r.Name, &r.Scope.Kind, &r.Scope.Names, &r.When, &r.Machines, &r.Weeks, &actions, &r.Enabled,
-		&r.Author, &r.Created, &r.Editor, &r.Changed, &r.Since, &r.Prepared, &r.Failure, db.OrZero(&r.Failed), &r.Deleted)
-	if err != nil {
-		return r, err
-	}
-	return r, json.Unmarshal(actions, &r.Actions)
+	err = row.Scan(&r.ID, &r.Name, &r.Scope.Kind, &r.Scope.Names, &r.When, &r.Machines, &r.Weeks, &r.If,
+		&r.Actions, &r.Enabled, &r.Author, &r.Created, &r.Editor, &r.Changed, &r.Since, &r.Prepared, &r.Failure,
+		db.OrZero(&r.Failed), &r.Deleted)
+	return r, err
 }
 
 // Rules returns all rules, by name, without deleted ones.
@@ -321,17 +319,14 @@ func oneRule(ctx context.Context, q db.Querier, sql string, args pgx.NamedArgs) 
 // another rule has the name, and Invalid if a rule that is on names somebody who does not exist or may not
 // read reports.
 func (s *Store) SaveRule(ctx context.Context, r rules.Rule, person string) (int64, error) {
-	actions, err := json.Marshal(r.Actions)
-	if err != nil {
-		return 0, fmt.Errorf("save rule: %w", err)
-	}
 	names := r.Scope.Names
 	if names == nil {
 		names = []string{}
 	}
 	args := pgx.NamedArgs{"id": r.ID, "name": r.Name, "scope": r.Scope.Kind, "names": names, "kind": r.When,
-		"machines": r.Machines, "weeks": r.Weeks, "actions": actions, "enabled": r.Enabled, "person": person, "now": s.Now()}
-	err = s.InTx(ctx, func(tx pgx.Tx) error {
+		"machines": r.Machines, "weeks": r.Weeks, "conditions": r.If,
+		"actions": r.Actions, "enabled": r.Enabled, "person": person, "now": s.Now()}
+	err := s.InTx(ctx, func(tx pgx.Tx) error {
 		if err := s.checkPeople(ctx, tx, r); r.Enabled && err != nil {
 			return err
 		}

@@ -352,7 +352,7 @@ func TestRehearsalOfRegressed(t *testing.T) {
 	w.evaluate(t)
 	for machines, want := range map[int64]int{1: 1, 2: 0} {
 		found := dbtest.Must(w.rules.Rehearse(t.Context(), rules.Rule{When: crash.EventRegressed, Machines: machines,
-			Scope: rules.Scope{Kind: rules.Everything}}))(t)
+			Scope: rules.Scope{Kind: rules.Everything}}, nil))(t)
 		if len(found.Lines) != want {
 			t.Errorf("at least %d machines: got %+v, want %d", machines, found.Lines, want)
 		}
@@ -392,7 +392,7 @@ func TestRehearsal(t *testing.T) {
 	}
 	activity := dbtest.Must(w.rules.Activity(t.Context()))(t)
 	for _, r := range all {
-		found := dbtest.Must(w.rules.Rehearse(t.Context(), r))(t)
+		found := dbtest.Must(w.rules.Rehearse(t.Context(), r, nil))(t)
 		var got []string
 		for _, l := range found.Lines {
 			got = append(got, fmt.Sprintf("%s %s to fay", l.At.Format("02"), string(l.Event.Kind)+" "+l.Event.Title))
@@ -419,7 +419,7 @@ func TestRehearsal(t *testing.T) {
 	}
 	// Bugs: with a limit of one an hour, others wait. Problems with a bug are skipped.
 	found, err := w.rules.Rehearse(t.Context(), rules.Rule{When: crash.EventNew, Machines: 3, Scope: rules.Scope{
-		Kind: rules.Everything}, Actions: rules.Actions{File: true, HourlyLimit: 1}})
+		Kind: rules.Everything}, Actions: rules.Actions{File: true, HourlyLimit: 1}}, nil)
 	if err != nil || found.Filed == 0 || found.Proposed == 0 || found.Skipped != 1 {
 		t.Errorf("bugs: filed %d, queued %d, skipped %d, want some, some, 1; %v", found.Filed, found.Proposed, found.Skipped,
 			err)
@@ -709,5 +709,52 @@ func TestActions(t *testing.T) {
 	r, err := w.rules.Rule(t.Context(), id)
 	if err != nil || r.Failure != "There is no person or team “nobody”." {
 		t.Errorf("failure: got %q, %v", r.Failure, err)
+	}
+}
+
+// TestDuplicates checks that rules about possible duplicates act on those only, and the others on none of them.
+func TestDuplicates(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, events.EvaluatorOptions{})
+	w.o = events.EvaluatorOptions{Facts: problems.New(w.store)}
+	w.restart(t, 2)
+	for name, of := range map[string]rules.Duplicate{"only": rules.DuplicateOnly, "never": rules.DuplicateNever} {
+		user := w.user(t, name, crash.RoleTriager)
+		r := rules.Rule{Name: name, Scope: rules.Scope{Kind: rules.Everything}, When: crash.EventNew, Machines: 1,
+			Enabled: true, If: rules.Conditions{Duplicate: of}, Actions: rules.Actions{Users: []int64{user}}}
+		wrong := r.Check()
+		checktest.Equal(t, "mistakes", len(wrong), 0)
+		w.save(t, r)
+	}
+	off := dbtest.Must(w.rules.Rule(t.Context(), 1))(t)
+	off.Enabled = false
+	w.save(t, off)
+	w.evaluate(t)
+	w.set(begin.Add(time.Hour))
+	const old, like, unlike = "/usr/bin/a:11:f:g:h", "/usr/bin/b:11:f:g:i", "/usr/bin/c:11:x:y:z"
+	w.report(t, old, "machine 1", "tide 1.0-1", nil)
+	w.evaluate(t)
+	w.set(begin.Add(2 * time.Hour))
+	w.report(t, like, "machine 1", "tide 1.0-1", nil)
+	w.report(t, unlike, "machine 1", "tide 1.0-1", nil)
+	w.evaluate(t)
+	want := []string{
+		"01 new /usr/bin/a:11:f:g:h crashed to never", "01 new /usr/bin/b:11:f:g:i crashed to only",
+		"01 new /usr/bin/c:11:x:y:z crashed to never",
+	}
+	wantLines(t, "conditions", w.events(t), want...)
+	for of, n := range map[rules.Duplicate]int{rules.DuplicateOnly: 1, rules.DuplicateNever: 2, rules.DuplicateEither: 3} {
+		found := dbtest.Must(w.rules.Rehearse(t.Context(), rules.Rule{When: crash.EventNew, Machines: 1,
+			If: rules.Conditions{Duplicate: of}, Scope: rules.Scope{Kind: rules.Everything}}, w.o.Facts))(t)
+		checktest.Equal(t, "rehearsed lines of "+string(of), len(found.Lines), n)
+	}
+	for _, r := range dbtest.Must(w.rules.Rules(t.Context()))(t) {
+		if r.Name != "only" && r.Name != "never" {
+			continue
+		}
+		checktest.Equal(t, "stored condition", string(r.If.Duplicate), r.Name)
+		other := r
+		other.If = rules.Conditions{}
+		checktest.Equal(t, "another condition starts anew", r.SameCondition(other), false)
 	}
 }

@@ -79,7 +79,7 @@ func TestClosedUpstream(t *testing.T) {
 	wantLines(t, "closed again", w.events(t), append([]string{told[0]}, told...)...)
 
 	found := dbtest.Must(w.rules.Rehearse(t.Context(), rules.Rule{When: crash.EventUpstream, Machines: 1,
-		Actions: rules.Actions{Followers: true}, Scope: rules.Scope{Kind: rules.Everything}}))(t)
+		Actions: rules.Actions{Followers: true}, Scope: rules.Scope{Kind: rules.Everything}}, nil))(t)
 	var texts []string
 	for _, l := range found.Lines {
 		texts = append(texts, l.Event.Text)

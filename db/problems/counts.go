@@ -482,6 +482,16 @@ func (s *Store) traits(ctx context.Context, sql string, args pgx.NamedArgs) ([][
 	return all, err
 }
 
+// MayBeDuplicate reports whether a problem may be a duplicate of an older one.
+func (s *Store) MayBeDuplicate(ctx context.Context, problem crash.BucketID) (bool, error) {
+	b, err := s.Bucket(db.Everything(ctx), problem)
+	if err != nil {
+		return false, err
+	}
+	found, err := s.Similar(ctx, b, similar.Shown, false)
+	return similar.DuplicateOf(b, found) != nil, err
+}
+
 // Similar returns at most n other problems that are similar to a problem, the most similar first, from all problems
 // that the reader may see; with filed, only those that have a bug.
 func (s *Store) Similar(ctx context.Context, b crash.Bucket, n int, filed bool) ([]similar.Problem, error) {

@@ -428,6 +428,7 @@ var classes = map[string]string{
 		lost_bugs mail_key mail_settings mails notes notices old_addresses backups privacy_runs
 		notification_stop oauth_credentials oauth_health
 		openid_nonces own_tracker_accounts problem_tags recovery_codes regroup_runs rule_progress rules second_factors
+		similar_weights
 		sessions sign_in_failures split_sources symbol_workers tracker_calls unlinked_bugs update_rules user_groups users
 		schema_version server_starts closed_doors door_days door_keys door_projects
 		ping_days`,

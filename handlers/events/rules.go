@@ -212,7 +212,7 @@ func (s *Pages) saveRule(w http.ResponseWriter, r *http.Request, old rules.Rule)
 		}
 		return s.web.Done(w, r, layout.PathRules, "Saved “"+rule.Name+"”.")
 	}
-	found, err := s.Events.Rehearse(r.Context(), rule)
+	found, err := s.Events.Rehearse(r.Context(), rule, s.panel.Problems)
 	if err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ func formOf(rule rules.Rule, accounts map[int64]string) url.Values {
 		"name": {rule.Name}, "saved_name": {rule.Name}, "scope": {string(rule.Scope.Kind)},
 		"names": {strings.Join(rule.Scope.Names, " ")}, "when": {string(rule.When)},
 		"machines": {strconv.FormatInt(rule.Machines, 10)}, "assign": {a.Assign}, "tag": {a.Tag},
-		"embargo": {string(a.Embargo)},
+		"embargo": {string(a.Embargo)}, "duplicate": {string(rule.If.Duplicate)},
 	}
 	if rule.Weeks > 0 {
 		v.Set("weeks", strconv.Itoa(rule.Weeks))
@@ -295,6 +295,7 @@ func (s *Pages) readRule(r *http.Request, old rules.Rule, endpoints []crash.Endp
 	if rule.When == crash.EventQuiet {
 		rule.Weeks = int(number(form.Get("weeks")))
 	}
+	rule.If = rules.Conditions{Duplicate: rules.Duplicate(form.Get("duplicate"))}
 	a := rules.Actions{Followers: on("followers"), Administrators: on("administrators"),
 		Assign: strings.TrimSpace(form.Get("assign")), Tag: strings.TrimSpace(form.Get("tag")),
 		Embargo: rules.Embargo(form.Get("embargo")), Queue: form.Get("bugs") == "queue", File: form.Get("bugs") == "file"}
@@ -359,7 +360,7 @@ func number(text string) int64 {
 // fingerprint identifies what a rehearsal depends on: everything but the name and whether the rule
 // is on.
 func fingerprint(rule rules.Rule) string {
-	text, err := json.Marshal([]any{rule.Scope, rule.When, rule.Machines, rule.Weeks, rule.Actions})
+	text, err := json.Marshal([]any{rule.Scope, rule.When, rule.Machines, rule.Weeks, rule.If, rule.Actions})
 	if err != nil {
 		return "" // these types always encode
 	}

@@ -773,15 +773,12 @@ func (s *Panel) readStack(
 	return facts, nil
 }
 
-// maxSimilar is the number of similar problems with a bug in a review.
-const maxSimilar = 5
-
 // AdviceFacts returns the facts for advice about filing a bug for b, except those about symbols. It
 // also returns similar problems that have a bug.
 func (s *Panel) AdviceFacts(
 	ctx context.Context, b crash.Bucket, report crash.Fields,
 ) (stats.AdviceFacts, []similar.Problem, error) {
-	found, err := s.Problems.Similar(ctx, b, maxSimilar, true)
+	found, err := s.Problems.Similar(ctx, b, similar.Shown, true)
 	if err != nil {
 		return stats.AdviceFacts{}, nil, err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/privacy"
+	"mishap/crash/similar"
 	"mishap/db"
 	"mishap/handlers/panel"
 	"mishap/handlers/web"
@@ -186,7 +187,7 @@ func (s *Decisions) FindMerge(w http.ResponseWriter, r *http.Request, b crash.Bu
 		a := web.AnswerTo(r, err)
 		status, p.Problem = a.Status, a.Message
 	}
-	found, err := s.Problems.Similar(r.Context(), b, view.MaxSimilar, false)
+	found, err := s.Problems.Similar(r.Context(), b, similar.Shown, false)
 	if err != nil {
 		return err
 	}

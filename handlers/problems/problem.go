@@ -179,7 +179,7 @@ func (s *Pages) readProblem(r *http.Request, id crash.BucketID) (facts problemFa
 	}
 	facts.breakdowns = breakdowns(bucket, architectures, types, proposed)
 	facts.filter = filterForm(bucket.ID.Path(), facts.versions, architectures)
-	facts.similar, err = s.Problems.Similar(r.Context(), bucket, view.MaxSimilar, false)
+	facts.similar, err = s.Problems.Similar(r.Context(), bucket, similar.Shown, false)
 	return facts, err
 }
 

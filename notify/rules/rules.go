@@ -49,6 +49,7 @@ type Rule struct {
 	When     crash.EventKind // one of Kinds
 	Machines int64           // least number of machines
 	Weeks    int             // with EventQuiet: weeks without a report
+	If       Conditions
 	Actions  Actions
 	Enabled  bool
 	Author   string
@@ -60,6 +61,36 @@ type Rule struct {
 	Failure  string    // why an action failed last; empty: none has
 	Failed   time.Time
 	Deleted  bool
+}
+
+// Conditions are what else must hold when something happens to a problem. They are evaluated then; if they do not hold,
+// again whenever the same is found anew.
+type Conditions struct {
+	Duplicate Duplicate `json:"duplicate,omitempty"`
+}
+
+// Duplicate is a condition about problems that may be duplicates of older ones.
+type Duplicate string
+
+// The choices.
+const (
+	DuplicateEither Duplicate = ""
+	DuplicateOnly   Duplicate = "only"
+	DuplicateNever  Duplicate = "never"
+)
+
+// Duplicates lists the choices.
+var Duplicates = []Duplicate{DuplicateEither, DuplicateNever, DuplicateOnly}
+
+func (c Conditions) phrases() (all []string) {
+	switch c.Duplicate {
+	case DuplicateEither:
+	case DuplicateOnly:
+		all = append(all, "it may be a duplicate")
+	case DuplicateNever:
+		all = append(all, "it is no possible duplicate")
+	}
+	return all
 }
 
 // Actions say what mishap does. Several are possible.
@@ -111,6 +142,7 @@ func (r Rule) AboutProblems() bool { return r.When != crash.EventTracker }
 // anew when it is saved.
 func (r Rule) SameCondition(other Rule) bool {
 	return r.When == other.When && r.Machines == other.Machines && r.Weeks == other.Weeks &&
+		r.If == other.If &&
 		r.Scope.Kind == other.Scope.Kind && slices.Equal(r.Scope.Names, other.Scope.Names)
 }
 
@@ -167,8 +199,18 @@ func (r Rule) Check() Problems {
 	if r.When == crash.EventQuiet && (r.Weeks < 1 || r.Weeks > MaxWeeks) {
 		wrong["weeks"] = "The number of weeks is between 1 and 52."
 	}
+	r.checkConditions(wrong)
 	r.checkActions(wrong)
 	return wrong
+}
+
+func (r Rule) checkConditions(wrong Problems) {
+	if !slices.Contains(Duplicates, r.If.Duplicate) {
+		wrong["duplicate"] = "Choose whether the problem may be a duplicate."
+	}
+	if !r.AboutProblems() && r.If != (Conditions{}) {
+		wrong["when"] = "Credentials are no problem: choose no further conditions."
+	}
 }
 
 func (r Rule) checkScope(wrong Problems) {
@@ -469,6 +511,9 @@ func (r Rule) Sentence() string {
 	when := "When " + r.subject() + " " + r.happens()
 	if r.Machines > 1 && r.AboutProblems() {
 		when += fmt.Sprintf(" and at least %s machines %s it", crash.Count(r.Machines), r.report())
+	}
+	for _, condition := range r.If.phrases() {
+		when += " and " + condition
 	}
 	does := r.Actions.phrases()
 	if len(does) == 0 {

@@ -197,3 +197,9 @@ func (c CandidateRow) form(action string) layout.PostFormArgs {
 func (c CandidateRow) open() bool {
 	return c.State == rules.CandidateWaiting || c.State == rules.CandidateAutomatic
 }
+
+var ruleDuplicates = map[rules.Duplicate]string{
+	rules.DuplicateEither: "does not matter",
+	rules.DuplicateNever:  "only if the problem is no possible duplicate",
+	rules.DuplicateOnly:   "only if the problem may be a duplicate",
+}

@@ -64,21 +64,13 @@ func (d drawn) Render(_ context.Context, w io.Writer) error {
 	return err
 }
 
-// MaxSimilar is the number of similar problems on a page.
-const MaxSimilar = 5
-
 // duplicate returns the older problem of which a new one without a bug may be a duplicate, or nil.
 func (p ProblemPage) duplicate() *similar.Problem {
 	since, _ := crash.LastDays(p.Shell.Now, crash.PeriodWeek.Days())
 	if p.Bucket.Bug.Number != 0 || p.Bucket.FirstSeen.Before(since) {
 		return nil
 	}
-	for i, s := range p.Similar {
-		if s.Score >= similar.Likely && s.FirstSeen.Before(p.Bucket.FirstSeen) {
-			return &p.Similar[i]
-		}
-	}
-	return nil
+	return similar.DuplicateOf(p.Bucket, p.Similar)
 }
 
 func (p ProblemPage) heading() string { return heading(p.Bucket) }
