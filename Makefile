@@ -54,7 +54,7 @@ sampled := TestEmbargoLeavesNoTrace TestVisitorsInferNothing TestVisitorsSeeNoth
 	TestFramesEqualDebugger TestBroken TestFaultsOfAllKinds TestKillsOfAllKinds
 
 test-more: build ## runs the rest: all pages in a browser, object storage, upgrading PostgreSQL, alerts, failovers, kills and restores, and as root the package and the images
-	@.ci/need postgresql chromium compiler symbols prometheus
+	@.ci/need postgresql chromium compiler symbols clang prometheus
 	@skip=; .ci/need postgresql17 || { printf '\n*** NOT TESTED: upgrading PostgreSQL ***\n\n' >&2; skip='-skip ^TestMoreUpgradePostgreSQL$$'; }; \
 	$(racetests) -run '^TestMore' $$skip $(more)
 	@$(static) MISHAP_TEST_THOROUGH=yes $(GO) run ./cmd/devtool postgres -- $(gotestsum) $(testflags) -run '^($(subst $() ,|,$(sampled)))$$' \
@@ -68,7 +68,7 @@ test-quick: ## runs the tests that need no browser and no program but PostgreSQL
 
 # A package counts as covered by the tests of all packages: those of handlers test the areas below it.
 cover: ## prints the coverage per package and in total, and writes bin/coverage.html
-	@.ci/need $(testneeds) prometheus
+	@.ci/need $(testneeds) clang prometheus
 	@rm -rf bin/cover && mkdir -p bin/cover
 	@$(static) $(GO) run ./cmd/devtool postgres -- $(gotestsum) $(testflags) -shuffle=on -cover -coverpkg=./... \
 		-skip '^TestMoreUpgradePostgreSQL$$' $(tests) -args -test.gocoverdir=$(CURDIR)/bin/cover

@@ -120,6 +120,16 @@ func NewShape(f crash.Fields) (s Shape, ok bool) {
 	return s, s.program != "" && slices.ContainsFunc(s.frames, shapeFrame.named)
 }
 
+// Functions returns the functions at the top that say something, at most as many as a signature has.
+func (s Shape) Functions() (names []string) {
+	for _, f := range s.frames {
+		if f.name != "" && !f.lambda && Telling(f.name) && len(names) < maxSignatureFrames {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
 // sourceVersion returns the version of the source of a package, without that of the packaging:
 // "1:2.4.1" for "quay 1:2.4.1-3+b1".
 func sourceVersion(pkg string) string {
@@ -251,6 +261,19 @@ func bothEndless(a, b Shape) Kinship {
 		return Kinship{Contradict: true}
 	}
 	return Kinship{Twins: true, Reason: "both recur without end in " + enumerate(one)}
+}
+
+// Twin is a problem of the same fault as another one, see [Compare].
+type Twin struct {
+	crash.Bucket
+	Reason string
+	Like   crash.BucketID // the problem that the reason compares it with: another twin, if not the problem itself
+}
+
+// Telling reports whether a function in a signature says something about the fault: it is neither of the
+// standard library of C++ nor one that all programs have.
+func Telling(name string) bool {
+	return !isUnnamed(name) && name != "operator()" && !isCommon(name) && !isLibrary(shapeFrame{name: name})
 }
 
 // comparison is the alignment of two shapes.

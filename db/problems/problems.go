@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"mishap/crash"
+	"mishap/crash/cache"
 	"mishap/crash/index"
 	"mishap/db"
 )
@@ -27,10 +28,14 @@ type Store struct {
 
 	mu      sync.Mutex
 	checked map[int64]int64 // round of the counts with which a standing mute was checked last, by id
+
+	shapeCache *cache.Cache[struct{}] // see Twins
 }
 
 // New returns a Store for the problems in s.
-func New(s *db.Store) *Store { return &Store{Store: s, checked: map[int64]int64{}} }
+func New(s *db.Store) *Store {
+	return &Store{Store: s, checked: map[int64]int64{}, shapeCache: cache.New[struct{}](maxShapeBytes, 0)}
+}
 
 // maxSearches is the largest number of saved searches of one person.
 const maxSearches = 100

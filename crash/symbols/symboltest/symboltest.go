@@ -7,7 +7,7 @@ import (
 	"compress/gzip"
 	"context"
 	"debug/elf"
-	_ "embed"
+	"embed"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
@@ -31,6 +31,9 @@ import (
 
 //go:embed make.sh
 var script []byte
+
+//go:embed testdata/quay.cc testdata/quay.sh
+var quay embed.FS
 
 // built is the folder with all programs. It is made once for all packages of "make test", and else once
 // per process.
@@ -106,6 +109,28 @@ func makePrograms(dir string) error {
 		return fmt.Errorf("make.sh: %w\n%s", err, out)
 	}
 	return nil
+}
+
+// Quay returns a folder with a program of 21 bugs that quay.sh has built in five ways, and its cores.
+func Quay(t testing.TB) string {
+	t.Helper()
+	checktest.Needs(t, "compilers and gdb")
+	for _, tool := range []string{"g++", "clang++", "ld.lld", "gdb"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Fatalf("%s is missing; on Debian and Ubuntu: sudo apt-get install g++ clang lld gdb", tool)
+		}
+	}
+	dir := TempDir(t)
+	for _, name := range []string{"quay.cc", "quay.sh"} {
+		b, err := quay.ReadFile("testdata/" + name)
+		checktest.NoError(t, err)
+		checktest.NoError(t, os.WriteFile(filepath.Join(dir, name), b, 0o600))
+	}
+	script := exec.CommandContext(t.Context(), "bash", filepath.Join(dir, "quay.sh"), dir)
+	if out, err := script.CombinedOutput(); err != nil {
+		t.Fatalf("quay.sh: %v\n%s", err, out)
+	}
+	return dir
 }
 
 // Folder makes a temporary folder that every user can enter, because gdb runs as nobody if the tests
