@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -730,25 +731,95 @@ func (st *statuses) judging(now time.Time) judging {
 }
 
 // of returns the status of a problem in the index.
-func (j judging) of(p *index.Problem) crash.Status {
-	return j.bucket(crash.Bucket{
+func (j judging) of(p *index.Problem) crash.Status { return j.bucket(j.facts(p), p) }
+
+// facts returns what the status of a problem depends on.
+func (j judging) facts(p *index.Problem) crash.Bucket {
+	return crash.Bucket{
 		ID: p.ID, Provisional: p.Provisional, Reports: p.Reports, Systems: p.Systems, FirstSeen: p.First().At,
 		LastSeen: p.Last().At,
 		Package:  p.Package, SourcePackage: p.Source, Bug: j.bugs[p.ID],
-	}, p)
+	}
 }
 
 // bucket returns the status of a problem whose bucket may be newer than the index.
 func (j judging) bucket(b crash.Bucket, p *index.Problem) crash.Status {
-	var seen []crash.VersionSeen
-	if p != nil {
-		seen = j.ix.Occurrences(p, index.DayOf(j.now))
+	seen, of := j.seen(b, p)
+	return stats.Judge(b, seen, j.versions(of), j.now)
+}
+
+// seen returns where a problem was seen, and the package with whose other reports it is compared.
+func (j judging) seen(b crash.Bucket, p *index.Problem) ([]crash.VersionSeen, packageIn) {
+	if p == nil {
+		return nil, packageIn{j.public, b.Package}
 	}
 	ix := j.public
-	if p != nil && slices.Contains(j.hidden, p.ID) {
+	if slices.Contains(j.hidden, p.ID) {
 		ix = j.ix
 	}
-	return stats.Judge(b, seen, j.versions(packageIn{ix, b.Package}), j.now)
+	return j.ix.Occurrences(p, index.DayOf(j.now)), packageIn{ix, b.Package}
+}
+
+// watch judges the fixes of a problem whose bucket has its status.
+func (j judging) watch(b crash.Bucket, p *index.Problem, manual crash.ManualStatus) []stats.FixWatch {
+	seen, of := j.seen(b, p)
+	known := slices.Concat(slices.Collect(maps.Values(j.versions(of)))...)
+	recent := of.ix.PackageReportsSince(of.name, index.DayOf(j.now.AddDate(0, 0, 1-stats.PaceDays)))
+	for i, k := range known {
+		known[i].Recent = recent[index.InVersion{Release: k.Release, Version: k.Version}]
+	}
+	return stats.WatchFixes(b, manual, seen, stats.ByRelease(known), j.now)
+}
+
+// WatchFixes judges the fixes of a problem from the same facts as its status, which [Store.Judge] must have
+// set. It does not count machines.
+func (s *Store) WatchFixes(ctx context.Context, b crash.Bucket, manual crash.ManualStatus) ([]stats.FixWatch, error) {
+	ix, err := s.Index(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, ok := ix.Problem(b.ID)
+	if !ok {
+		return nil, nil
+	}
+	st := &statuses{ix: ix}
+	if err := s.readPublic(ctx, st); err != nil { // as in Judge
+		return nil, err
+	}
+	return st.judging(s.Now()).watch(b, p, manual), nil
+}
+
+// WatchedFix is a fix of a problem in one release.
+type WatchedFix struct {
+	*index.Problem
+	stats.FixWatch
+}
+
+// WatchedFixes judges the fixes of all problems that match, in the order of the index, like WatchFixes. ix must be an
+// index that IndexWithStates has returned.
+func (s *Store) WatchedFixes(ctx context.Context, ix *index.Index, match func(*index.Problem) bool) ([]WatchedFix,
+	error) {
+	judged := s.indexCache.states.Load()
+	if judged == nil {
+		return nil, nil
+	}
+	st := &statuses{ix: ix, bugs: judged.bugs}
+	if err := s.readPublic(ctx, st); err != nil { // those in judged may be older than the counts
+		return nil, err
+	}
+	j, today := st.judging(s.Now()), index.DayOf(s.Now())
+	var all []WatchedFix
+	for _, p := range ix.Select(func(p *index.Problem) bool {
+		_, has := st.bugs[p.ID]
+		return (has || p.Triage != nil && len(p.Triage.Fixes) > 0) && match(p)
+	}) {
+		b := j.facts(p)
+		b.Status = j.bucket(b, p)
+		for _, w := range j.watch(b, p, ManualOf(ix, p, today)) {
+			all = append(all, WatchedFix{p, w})
+		}
+	}
+	return all, nil
 }
 
 // versions returns the versions of a package in use, with their numbers of reports.

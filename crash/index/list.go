@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"sort"
 	"strings"
@@ -936,14 +937,22 @@ type InVersion struct {
 // PackageReports returns the numbers of reports of a binary package by release and version, over all
 // its problems and the days of the index. The result is cached; callers must not modify it.
 func (ix *Index) PackageReports(name string) map[InVersion]int64 {
+	return ix.PackageReportsSince(name, 0)
+}
+
+// PackageReportsSince returns the same as PackageReports, from a day on.
+func (ix *Index) PackageReportsSince(name string, since Day) map[InVersion]int64 {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	type packageReports string
-	return cached(ix, packageReports(name), func() map[InVersion]int64 {
+	type packageReports struct {
+		name  string
+		since Day
+	}
+	return cached(ix, packageReports{name, since}, func() map[InVersion]int64 {
 		counts := map[uint64]int64{}
 		for at := range ix.inPackage(name) {
 			if l := ix.bucket(at); ix.programs.values[l.program].Package == name {
-				for _, c := range l.cells {
+				for _, c := range within(l.cells, since, math.MaxUint16) {
 					counts[ix.inRelease(c)] += int64(c.n)
 				}
 			}

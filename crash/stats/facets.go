@@ -341,7 +341,8 @@ type VersionKnown struct {
 	Version string
 	Arrived time.Time // when the first of these reports arrived
 	Since   time.Time // UTC day of the oldest of these reports, by its own date
-	Reports int64     // in the past year; only [Judge] needs it
+	Reports int64     // in the past year; only [Judge] and [WatchFixes] need it
+	Recent  int64     // of these, in the past PaceDays days; only [WatchFixes] needs it
 }
 
 // Equal reports whether both are the same version of the same release, with equal times.

@@ -546,23 +546,31 @@ func JudgeManual(all []crash.Mark, seen []crash.VersionSeen, now time.Time) cras
 	return m
 }
 
-// seenAgain sets how often a problem was seen in a version with the fix since the fix was stored. Of
-// versions that the problem had not been seen in then, such as those of a problem that was merged into it
-// later, reports count unless all are older.
+// seenAgain sets how often a problem was seen in a version with the fix since the fix was stored.
 func seenAgain(f *crash.ManualFix, seen []crash.VersionSeen) {
-	decided := crash.Midnight(f.By.At)
 	for _, o := range seen {
-		before, known := f.By.Before[o.Release][o.Version]
-		if o.Reports <= before || !known && o.Last.Before(decided) || !f.Has(o.Release, o.Version) {
+		n := since(*f, o)
+		if n == 0 {
 			continue
 		}
-		f.Again += o.Reports - before
+		f.Again += n
 		f.Last = crash.Later(f.Last, o.Last)
 		newer := o.Release.Compare(f.AgainIn)
 		if f.AgainAt == "" || newer > 0 || newer == 0 && o.Release.VersionOrder().Compare(o.Version, f.AgainAt) > 0 {
 			f.AgainIn, f.AgainAt = o.Release, o.Version
 		}
 	}
+}
+
+// since returns how many reports from a version with the fix came since the fix was stored. Of versions that the
+// problem had not been seen in then, such as those of a problem that was merged into it later, reports count unless all
+// are older.
+func since(f crash.ManualFix, o crash.VersionSeen) int64 {
+	before, known := f.By.Before[o.Release][o.Version]
+	if !known && o.Last.Before(crash.Midnight(f.By.At)) || !f.Has(o.Release, o.Version) {
+		return 0
+	}
+	return max(o.Reports-before, 0)
 }
 
 // Met returns the sentence that says which condition of a mute is met by the versions in which the

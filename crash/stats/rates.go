@@ -405,7 +405,13 @@ func MoreFrequent(a, n, b, m float64) float64 {
 func reportsNeeded(with, of int64, perMachine float64, comparisons int) int64 {
 	k := max(math.Round(float64(with)/perMachine), 1)
 	n := max(math.Round(float64(of)/perMachine), k)
-	enough := func(m float64) bool { return Significant(MoreFrequent(k, n, 0, m), comparisons) }
+	return int64(math.Ceil(machinesNeeded(k, n, comparisons) * perMachine))
+}
+
+// machinesNeeded returns the least number of machines that are evidence, if none of them has a problem
+// that k of n others have.
+func machinesNeeded(k, n float64, comparisons int) float64 {
+	enough := func(m float64) bool { return Significant(noneOf(k, n, m), comparisons) }
 	// p is about the k-th power of the middle share, which leads to a number close to the right one.
 	m := math.Floor((n - (k-1)/2) * (math.Pow(level(comparisons), -1/k) - 1))
 	for !enough(m) {
@@ -414,8 +420,12 @@ func reportsNeeded(with, of int64, perMachine float64, comparisons int) int64 {
 	for m > 0 && enough(m-1) {
 		m--
 	}
-	return int64(math.Ceil(m * perMachine))
+	return m
 }
+
+// noneOf returns the probability that m have no part in a property that k of n others have, if chance
+// distributes it over all of them: [MoreFrequent] of k of n and none of m. k need not be whole.
+func noneOf(k, n, m float64) float64 { return math.Exp(choose(n, k) - choose(n+m, k)) }
 
 // perMachine returns the mean number of reports of the machines that have a problem, at least 1. It
 // is 1 if no machine has a hash.
