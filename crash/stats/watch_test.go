@@ -109,52 +109,87 @@ func TestWatchFixes(t *testing.T) {
 		judged   time.Time
 		text     string
 	}{
-		"no report yet": {fixSituation{with: 30, of: 120}, stats.FixUnused, "0 (0–0)", 0, time.Time{},
-			"No report of tidewatch 1.4-2 or later has come from 24.04 yet."},
-		"too early": {fixSituation{with: 30, of: 120, after: 6, recent: 6, days: 20}, stats.FixEarly, "2.0 (1.3–3.1)", 16,
-			daysAgo(-38), // 16 more at 6 in 14 days
-			"Too early to judge 1.4-2 in 24.04: 0 machines with it sent 6 reports of tidewatch; 2.0 (1.3–3.1) reports of " +
-				"this problem were to be expected without a fix. 16 more reports of the package without this problem would " +
-				"tell: on 28 December 2026 at the present pace."},
-		"too slow": {fixSituation{with: 30, of: 120, after: 6, recent: 1, days: 20}, stats.FixEarly, "2.0 (1.3–3.1)", 16,
-			time.Time{}, "Too early to judge 1.4-2 in 24.04: 0 machines with it sent 6 reports of tidewatch; 2.0 (1.3–3.1) " +
-				"reports of this problem were to be expected without a fix. 16 more reports of the package without this " +
-				"problem would tell, which at the present pace takes more than 90 days."},
-		"stopped": {fixSituation{with: 30, of: 120, after: 6, days: 20}, stats.FixEarly, "2.0 (1.3–3.1)", 16, time.Time{},
-			"Too early to judge 1.4-2 in 24.04: 0 machines with it sent 6 reports of tidewatch; 2.0 (1.3–3.1) reports of " +
-				"this problem were to be expected without a fix. 16 more reports of the package without this problem would " +
-				"tell; none came in the past 14 days."},
-		"a week is missing": {fixSituation{with: 30, of: 120, after: 40, recent: 40, days: 5}, stats.FixEarly, "13 (8.5–20)",
-			0, daysAgo(-2), "Too early to judge 1.4-2 in 24.04: 0 machines with it sent 40 reports of tidewatch; 13 (8.5–20) " +
-				"reports of this problem were to be expected without a fix. A week of use is needed: on 22 November 2026 at " +
-				"the present pace."},
-		"evidence, but half as many would not show": {fixSituation{with: 30, of: 120, after: 12, recent: 12, days: 13},
-			stats.FixRarer, "4.0 (2.6–6.1)", 10, daysAgo(-12), "Rarer with 1.4-2 in 24.04, and perhaps fixed: 0 machines with " +
-				"it sent 12 reports of tidewatch. 4.0 (2.6–6.1) reports of this problem were to be expected without a fix, and " +
-				"none came. 10 more reports of the package without this problem would tell: on 2 December 2026 at the present " +
-				"pace."},
-		"fixed": {fixSituation{with: 30, of: 120, after: 40, recent: 9, days: 13}, stats.FixWorks, "13 (8.5–20)", 0,
-			time.Time{}, "Fixed by 1.4-2 in 24.04: 0 machines with it sent 40 reports of tidewatch. 13 (8.5–20) reports of " +
-				"this problem were to be expected without a fix, and none came. If it were half as frequent, one would have " +
-				"come with a probability of 99%."},
-		"not fixed": {fixSituation{with: 30, of: 120, seen: 9, after: 40, days: 13}, stats.FixFails, "10 (6.6–16)", 0,
-			time.Time{}, "Not fixed by 1.4-2 in 24.04: 9 reports since; 10 (6.6–16) reports of this problem were to be " +
-				"expected without a fix."},
-		"fewer": {fixSituation{with: 30, of: 120, seen: 3, after: 80, days: 13}, stats.FixFewer, "26 (16–39)", 0, time.Time{},
-			"Fewer, but not gone, with 1.4-2 in 24.04: 3 reports, where 26 (16–39) reports of this problem were to be " +
-				"expected without a fix (0.12 times as many)."},
-		"never before": {fixSituation{seen: 3, after: 80, days: 13}, stats.FixFails, "unknown", 0, time.Time{},
-			"Not fixed by 1.4-2 in 24.04: 3 reports since."},
-		"no other problem": {fixSituation{with: 30, of: 30, after: 4, days: 13}, stats.FixWorks, "at least 31", 0,
-			time.Time{}, "Fixed by 1.4-2 in 24.04: 0 machines with it sent 4 reports of tidewatch. At least 31 reports of this " +
-				"problem were to be expected without a fix, and none came. If it were half as frequent, one would have come " +
-				"with a probability of 99%."},
-		"marked although seen": {fixSituation{with: 30, of: 120, seen: 3, before: 3, after: 20, days: 13, manual: true},
-			stats.FixEarly, "5.7 (3.6–8.7)", 0, time.Time{}, "Too early to judge 1.4-2 in 24.04: 0 machines with it sent 20 " +
-				"reports of tidewatch, 3 of them of this problem, before it was marked as fixed."},
-		"marked, seen since": {fixSituation{with: 30, of: 120, seen: 4, before: 3, after: 20, days: 13, manual: true},
-			stats.FixFails, "5.3 (3.4–8.1)", 0, time.Time{}, "Not fixed by 1.4-2 in 24.04: 4 reports since; 5.3 (3.4–8.1) " +
-				"reports of this problem were to be expected without a fix."},
+		"no report yet": {
+			fixSituation{with: 30, of: 120}, stats.FixUnused, "0 (0–0)", 0, time.Time{},
+			"No report of tidewatch 1.4-2 or later has come from 24.04 yet.",
+		},
+		"too early": {
+			fixSituation{with: 30, of: 120, after: 6, recent: 6, days: 20},
+			stats.FixEarly, "2.0 (1.3–3.1)", 16, daysAgo(-38),
+			"Too early to judge 1.4-2 in 24.04: 0 machines with it sent 6 reports of tidewatch; 2.0 " +
+				"(1.3–3.1) reports of this problem were to be expected without a fix. 16 more reports of " +
+				"the package without this problem would tell: on 28 December 2026 at the present pace.",
+		},
+		"too slow": {
+			fixSituation{with: 30, of: 120, after: 6, recent: 1, days: 20},
+			stats.FixEarly, "2.0 (1.3–3.1)", 16, time.Time{},
+			"Too early to judge 1.4-2 in 24.04: 0 machines with it sent 6 reports of tidewatch; 2.0 " +
+				"(1.3–3.1) reports of this problem were to be expected without a fix. 16 more reports of " +
+				"the package without this problem would tell, which at the present pace takes more than " +
+				"90 days.",
+		},
+		"stopped": {
+			fixSituation{with: 30, of: 120, after: 6, days: 20}, stats.FixEarly, "2.0 (1.3–3.1)", 16, time.Time{},
+			"Too early to judge 1.4-2 in 24.04: 0 machines with it sent 6 reports of tidewatch; 2.0 " +
+				"(1.3–3.1) reports of this problem were to be expected without a fix. 16 more reports of " +
+				"the package without this problem would tell; none came in the past 14 days.",
+		},
+		"a week is missing": {
+			fixSituation{with: 30, of: 120, after: 40, recent: 40, days: 5},
+			stats.FixEarly, "13 (8.5–20)", 0, daysAgo(-2),
+			"Too early to judge 1.4-2 in 24.04: 0 machines with it sent 40 reports of tidewatch; 13 " +
+				"(8.5–20) reports of this problem were to be expected without a fix. A week of use is " +
+				"needed: on 22 November 2026 at the present pace.",
+		},
+		"evidence, but half as many would not show": {
+			fixSituation{with: 30, of: 120, after: 12, recent: 12, days: 13},
+			stats.FixRarer, "4.0 (2.6–6.1)", 10, daysAgo(-12),
+			"Rarer with 1.4-2 in 24.04, and perhaps fixed: 0 machines with it sent 12 reports of " +
+				"tidewatch. 4.0 (2.6–6.1) reports of this problem were to be expected without a fix, and " +
+				"none came. 10 more reports of the package without this problem would tell: on 2 " +
+				"December 2026 at the present pace.",
+		},
+		"fixed": {
+			fixSituation{with: 30, of: 120, after: 40, recent: 9, days: 13},
+			stats.FixWorks, "13 (8.5–20)", 0, time.Time{},
+			"Fixed by 1.4-2 in 24.04: 0 machines with it sent 40 reports of tidewatch. 13 (8.5–20) " +
+				"reports of this problem were to be expected without a fix, and none came. If it were " +
+				"half as frequent, one would have come with a probability of 99%.",
+		},
+		"not fixed": {
+			fixSituation{with: 30, of: 120, seen: 9, after: 40, days: 13},
+			stats.FixFails, "10 (6.6–16)", 0, time.Time{},
+			"Not fixed by 1.4-2 in 24.04: 9 reports since; 10 (6.6–16) reports of this problem were " +
+				"to be expected without a fix.",
+		},
+		"fewer": {
+			fixSituation{with: 30, of: 120, seen: 3, after: 80, days: 13},
+			stats.FixFewer, "26 (16–39)", 0, time.Time{},
+			"Fewer, but not gone, with 1.4-2 in 24.04: 3 reports, where 26 (16–39) reports of this " +
+				"problem were to be expected without a fix (0.12 times as many).",
+		},
+		"never before": {
+			fixSituation{seen: 3, after: 80, days: 13}, stats.FixFails, "unknown", 0, time.Time{},
+			"Not fixed by 1.4-2 in 24.04: 3 reports since.",
+		},
+		"no other problem": {
+			fixSituation{with: 30, of: 30, after: 4, days: 13}, stats.FixWorks, "at least 31", 0, time.Time{},
+			"Fixed by 1.4-2 in 24.04: 0 machines with it sent 4 reports of tidewatch. At least 31 " +
+				"reports of this problem were to be expected without a fix, and none came. If it were " +
+				"half as frequent, one would have come with a probability of 99%.",
+		},
+		"marked although seen": {
+			fixSituation{with: 30, of: 120, seen: 3, before: 3, after: 20, days: 13, manual: true},
+			stats.FixEarly, "5.7 (3.6–8.7)", 0, time.Time{},
+			"Too early to judge 1.4-2 in 24.04: 0 machines with it sent 20 reports of tidewatch, 3 " +
+				"of them of this problem, before it was marked as fixed.",
+		},
+		"marked, seen since": {
+			fixSituation{with: 30, of: 120, seen: 4, before: 3, after: 20, days: 13, manual: true},
+			stats.FixFails, "5.3 (3.4–8.1)", 0, time.Time{},
+			"Not fixed by 1.4-2 in 24.04: 4 reports since; 5.3 (3.4–8.1) reports of this problem " +
+				"were to be expected without a fix.",
+		},
 	} {
 		all := c.watch()
 		if len(all) != 1 {

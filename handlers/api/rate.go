@@ -429,6 +429,7 @@ func (a *answers) statusResources() []resource {
 type problemStatus struct {
 	Embargo   *embargo      `json:"embargo" doc:"The embargo; null: the problem is not embargoed."`
 	Entries   []statusEntry `json:"entries" doc:"All decisions, oldest first; empty for callers who may not read reports."`
+	Fixes     []watchedFix  `json:"fix_watch" doc:"What the reports say about each fix, the newest release first."`
 	Fixed     []statusFix   `json:"fixed" doc:"Versions marked as fixed, by release, the newest release first."`
 	Held      bool          `json:"held" doc:"Exempt from retention; false for callers who may not read reports."`
 	Manual    string        `json:"manual_state" doc:"muted, wontfix, fixed-by-hand and seen-again, separated by blanks."`
@@ -440,6 +441,58 @@ type problemStatus struct {
 	Status    string        `json:"status" doc:"The derived status, explained."`
 	Link      string        `json:"web_link" doc:"The page of the problem."`
 	WontFix   *statusEntry  `json:"wontfix" doc:"The decision that nobody intends to fix it; null: there is none."`
+}
+
+type watchedFix struct {
+	After    string   `json:"after" doc:"With an empty version: the fix is in a higher version than this."`
+	Before   int64    `json:"before" doc:"Reports of the problem from versions before the fix, in the past year."`
+	Expected *float64 `json:"expected" doc:"Reports of the problem if it were as frequent as before; null: unknown."`
+	High     *float64 `json:"expected_high" doc:"Upper end of the 95% interval; null: unknown."`
+	Low      *float64 `json:"expected_low" doc:"Lower end of the 95% interval; null: unknown."`
+	Judged   string   `json:"judged" doc:"UTC day of the verdict at the present pace; empty: unknown, or too far away."`
+	Lacking  int64    `json:"lacking" doc:"So many more reports of the package without the problem would show the fix."`
+	Machines int64    `json:"machines" doc:"Machines that reported anything of the package with the fix."`
+	Of       int64    `json:"of" doc:"Reports of the package from the versions before the fix that had the problem."`
+	Proposed bool     `json:"only_proposed" doc:"All reports with the fix come from the proposed pocket."`
+	Release  string   `json:"release"`
+	Reports  int64    `json:"reports" doc:"Reports of the package from versions with the fix, in the past year."`
+	Seen     int64    `json:"seen" doc:"Reports of the problem from versions with the fix."`
+	Since    string   `json:"since" doc:"UTC day of the first report with the fix; or empty."`
+	Text     string   `json:"text" doc:"The verdict, explained."`
+	Verdict  string   `json:"verdict" doc:"See triage.md: not in use, too early, fixed, not fixed …"`
+	Version  string   `json:"version" doc:"Version with the fix; empty: unknown, see after."`
+}
+
+// newWatchedFixes returns fixes for an answer.
+func newWatchedFixes(in input, fixes []stats.FixWatch) []watchedFix {
+	out := []watchedFix{}
+	day := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return t.UTC().Format(time.DateOnly)
+	}
+	number := func(v float64) *float64 {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil
+		}
+		return &v
+	}
+	for _, w := range fixes {
+		if !in.mayRead() {
+			w = w.Labelled(privacy.RedactLabel[string])
+		}
+		fix := watchedFix{
+			After: w.After, Before: w.Before, Expected: number(w.Expected.Value), Judged: day(w.Judged), Lacking: w.Lacking,
+			Machines: w.Machines, Of: w.Of, Proposed: w.OnlyProposed(), Release: string(w.Release), Reports: w.Reports,
+			Seen: w.Seen, Since: day(w.Since), Text: w.Text(), Verdict: string(w.Verdict), Version: w.Fix,
+		}
+		if w.Before > 0 {
+			fix.Low, fix.High = number(w.Expected.Low), number(w.Expected.High)
+		}
+		out = append(out, fix)
+	}
+	return out
 }
 
 type embargo struct {
@@ -532,10 +585,14 @@ func (a *answers) statusOf(ctx context.Context, in input, id crash.BucketID) (pr
 	if err != nil {
 		return problemStatus{}, err
 	}
+	fixes, err := a.Problems.WatchFixes(ctx, b, manual)
+	if err != nil {
+		return problemStatus{}, err
+	}
 	b = visibleBucket(in, b)
 	out := problemStatus{
 		Signature: b.Signature, State: string(b.Status.Word), Status: b.Status.Text(), Link: a.problemLink(b.ID),
-		Fixed: []statusFix{}, Entries: []statusEntry{},
+		Fixed: []statusFix{}, Entries: []statusEntry{}, Fixes: newWatchedFixes(in, fixes),
 	}
 	if e := manual.Embargo; e != nil && in.mayRead() {
 		out.Embargo = &embargo{At: e.At.UTC().Format(time.RFC3339), Person: e.Person, Reason: e.Reason}

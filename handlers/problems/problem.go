@@ -89,7 +89,7 @@ func (s *Pages) problemPage(r *http.Request, id crash.BucketID) (*view.ProblemPa
 		Bucket: bucket, Grouping: s.panel.ExplainBucket(bucket), Chart: facts.chart,
 		Status:   status,
 		Versions: facts.versions, Impact: facts.impact, Breakdowns: facts.breakdowns,
-		Filter: facts.filter, Similar: facts.similar,
+		Filter: facts.filter, Similar: facts.similar, Fixes: fixesPart(r, facts.bucket, facts.fixes),
 	}
 	page.Decisions.Triage = facts.triage
 	page.First, page.Last = page.Bucket.First(), page.Bucket.Last()
@@ -137,6 +137,7 @@ type problemFacts struct {
 	breakdowns []view.Breakdown
 	filter     view.ReportFilterForm
 	similar    []similar.Problem
+	fixes      []stats.FixWatch
 }
 
 func (s *Pages) readProblem(r *http.Request, id crash.BucketID) (facts problemFacts, err error) {
@@ -179,7 +180,10 @@ func (s *Pages) readProblem(r *http.Request, id crash.BucketID) (facts problemFa
 	}
 	facts.breakdowns = breakdowns(bucket, architectures, types, proposed)
 	facts.filter = filterForm(bucket.ID.Path(), facts.versions, architectures)
-	facts.similar, err = s.Problems.Similar(r.Context(), bucket, similar.Shown, false)
+	if facts.similar, err = s.Problems.Similar(r.Context(), bucket, similar.Shown, false); err != nil {
+		return facts, err
+	}
+	facts.fixes, err = s.Problems.WatchFixes(r.Context(), bucket, facts.manual)
 	return facts, err
 }
 

@@ -175,6 +175,54 @@ func problem(user crash.User) problemsview.ProblemPage {
 	return page
 }
 
+// watchedFixes returns a fix with each verdict.
+func watchedFixes() []stats.FixWatch {
+	var all []stats.FixWatch
+	for i, c := range []struct{ with, of, seen, after, machines int64 }{{30, 120, 9, 40, 31}, {30, 120, 3, 90, 77},
+		{30, 120, 0, 40, 35}, {30, 120, 0, 12, 11}, {30, 120, 0, 5, 4}, {30, 30, 0, 1, 1}, {30, 120, 0, 0, 0}} {
+		version := fmt.Sprintf("46.%d-0ubuntu2", i+3)
+		seen := []crash.VersionSeen{{Release: releases[1], Version: "46.2-0ubuntu1", Reports: c.with, Last: day(-20)}}
+		known := []stats.VersionKnown{{Release: releases[1], Version: "46.2-0ubuntu1", Since: day(-90), Reports: c.of}}
+		if c.after > 0 {
+			known = append(known, stats.VersionKnown{Release: releases[1], Version: version, Since: day(-12),
+				Reports: c.after, Recent: c.after})
+		}
+		if c.seen > 0 {
+			seen = append(seen, crash.VersionSeen{Release: releases[1], Version: version, Reports: c.seen, Last: day(-1)})
+		}
+		b := bucket(0)
+		b.Bug = crash.Bug{}
+		b.Reports, b.Systems = c.with+c.seen, c.with+c.seen
+		b.Status = stats.Judge(b, seen, stats.ByRelease(known), now)
+		manual := stats.JudgeManual([]crash.Mark{{ID: 1, Kind: crash.MarkFixed, At: day(-15),
+			Fixes: []crash.FixedIn{{Release: releases[1], Version: version}}}}, seen, now)
+		for _, w := range stats.WatchFixes(b, manual, seen, stats.ByRelease(known), now) {
+			w.Machines, w.Manual = c.machines, i%2 == 0
+			if i == 4 {
+				w.Proposed = w.Reports
+			}
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+func withFixes() problemsview.ProblemPage {
+	page := problem(viewer)
+	page.Fixes = problemsview.FixesPart{Fixes: watchedFixes(), List: problemsview.FixesChoice{Package: "tidewatch"}.URL()}
+	return page
+}
+
+func fixesPage(user crash.User, fixes []stats.FixWatch) problemsview.FixesPage {
+	page := problemsview.FixesPage{Shell: shell(problemsview.FixesTitle, user), Counts: map[stats.FixVerdict]int64{}}
+	for i, w := range fixes {
+		page.Counts[w.Verdict]++
+		page.Rows = append(page.Rows, problemsview.WatchedRow{Fix: w, Bucket: bucket(i % 5)})
+	}
+	page.More = int64(len(fixes) / 100)
+	return page
+}
+
 // notInFull returns a problem of which few reports are stored in full.
 func notInFull() problemsview.ProblemPage {
 	page := problem(viewer)
@@ -330,6 +378,10 @@ func specimens() []specimen {
 		{"Bug cells", bugCells(bugStates(admin))},
 		{"Problem for visitors", problemsview.Problem(problem(visitor))},
 		{"Problem", problemsview.Problem(problem(viewer))},
+		{"Problem, all verdicts about fixes", problemsview.Problem(withFixes())},
+		{"Fix watch", problemsview.Fixes(fixesPage(visitor, watchedFixes()))},
+		{"Fix watch, too much", problemsview.Fixes(fixesPage(viewer, slices.Repeat(watchedFixes(), 30)))},
+		{"Fix watch, nothing", problemsview.Fixes(fixesPage(viewer, nil))},
 		{"Problem, assigned in the tracker", problemsview.Problem(assigned())},
 		{"List, assigned and tagged", problemsview.List(assignedList())},
 		{"Assign problems", problemsview.Assign(assign())},

@@ -27,6 +27,7 @@ type ProblemPage struct {
 	Impact   Impact
 	Chart    templ.Component // reports by day; nil: none
 	Versions VersionTable
+	Fixes    FixesPart
 	// From is the signature of the merged bucket whose address led here; empty: the problem's own address did.
 	From       string
 	First      crash.Occurrence // in the selected release, or anywhere
