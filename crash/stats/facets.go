@@ -26,11 +26,18 @@ const (
 	FacetSession      FacetField = "session"
 	FacetLocale       FacetField = "locale"
 	FacetCPU          FacetField = "cpu"
+	FacetGraphics     FacetField = "graphics"       // drivers: i915, nvidia and nvidia-550
+	FacetModel        FacetField = "model"          // manufacturer and model of the machine
+	FacetOrigin       FacetField = "origin"         // where packages are from that are not the distribution's
+	FacetThirdParty   FacetField = "third-party"    // names of these packages
+	FacetSeries       FacetField = "kernel-series"  // 6.8
+	FacetFlavour      FacetField = "kernel-flavour" // generic
+	FacetVirtual      FacetField = "VirtualMachine"
 )
 
-// FacetFields lists the fields with names of their own.
-var FacetFields = []FacetField{FacetKernel, FacetDesktop, FacetSession, FacetLocale, FacetCPU, FacetRelease,
-	FacetVersion, FacetArchitecture}
+// FacetFields lists the fields with names of their own that pages offer.
+var FacetFields = []FacetField{FacetKernel, FacetGraphics, FacetModel, FacetDesktop, FacetSession, FacetLocale,
+	FacetCPU, FacetOrigin, FacetRelease, FacetVersion, FacetArchitecture}
 
 // facetPackage begins the names of fields with the version of a package.
 const facetPackage = "package:"
@@ -53,7 +60,7 @@ func (f FacetField) Sources() (fields []string, excerpt bool) {
 	switch f {
 	case FacetRelease, FacetVersion, FacetArchitecture:
 		return nil, false
-	case FacetKernel:
+	case FacetKernel, FacetSeries, FacetFlavour:
 		return []string{"Uname"}, true
 	case FacetDesktop:
 		return []string{"CurrentDesktop"}, true
@@ -61,7 +68,13 @@ func (f FacetField) Sources() (fields []string, excerpt bool) {
 		return []string{"ProcEnviron"}, true
 	case FacetCPU:
 		return []string{"ProcCpuinfoMinimal", "ProcCpuinfo"}, true
-	case "VirtualMachine":
+	case FacetGraphics:
+		return []string{"Lspci", "ProcModules", "NonfreeKernelModules", nvidiaField, "Dependencies"}, true
+	case FacetModel:
+		return []string{"MachineType"}, true
+	case FacetOrigin, FacetThirdParty:
+		return []string{"Dependencies", "Package"}, true
+	case FacetVirtual:
 		return []string{"VirtualMachine"}, true
 	}
 	if f.Package() != "" {
@@ -70,40 +83,77 @@ func (f FacetField) Sources() (fields []string, excerpt bool) {
 	return []string{string(f)}, false
 }
 
-// ValueIn returns the value of the field in a report, without line breaks and at most 150 characters
-// long. It is empty if the report does not have the field.
+// ValueIn returns the values of the field in a report as one text. It is empty if the report does not
+// have the field.
 func (f FacetField) ValueIn(s crash.Summary, fields crash.Fields) string {
-	var value string
-	switch {
-	case f == FacetRelease:
-		value = string(s.Release)
-	case f == FacetVersion:
-		value = s.Version
-	case f == FacetArchitecture:
-		value = s.Architecture
-	case f == FacetKernel:
-		if words := strings.Fields(fields["Uname"]); len(words) > 1 {
-			value = words[1]
+	return strings.Join(f.ValuesIn(s, fields), ", ")
+}
+
+// ValuesIn returns the different values of the field in a report, without line breaks and at most 150
+// characters long. There are none if the report does not have the field.
+func (f FacetField) ValuesIn(s crash.Summary, fields crash.Fields) []string {
+	var values []string
+	for _, value := range f.textsIn(s, fields) {
+		value = crash.Shorten(strings.Join(strings.Fields(crash.Truncate(value, 10*maxTraitText)), " "), maxTraitText)
+		if value != "" && !slices.Contains(values, value) {
+			values = append(values, value)
 		}
-	case f == FacetDesktop:
-		value = fields["CurrentDesktop"]
-	case f == FacetSession:
-		value = lineAfter(fields["ProcEnviron"], "XDG_SESSION_TYPE=")
-	case f == FacetLocale:
-		value = lineAfter(fields["ProcEnviron"], "LANG=")
-	case f == FacetCPU:
-		value = processor(fields)
-	case f.Package() != "":
-		for line := range pytext.Lines(fields["Dependencies"]) {
-			if words := strings.Fields(line); len(words) > 1 && words[0] == f.Package() {
-				value = words[1]
-				break
+	}
+	return values
+}
+
+func (f FacetField) textsIn(s crash.Summary, fields crash.Fields) (texts []string) {
+	switch f {
+	case FacetGraphics:
+		return newGraphics(fields).values()
+	case FacetOrigin:
+		for _, d := range thirdParty(fields) {
+			texts = append(texts, d.origin)
+		}
+		return texts
+	case FacetThirdParty:
+		for _, d := range thirdParty(fields) {
+			texts = append(texts, d.name)
+		}
+		return texts
+	}
+	return []string{f.textIn(s, fields)}
+}
+
+func (f FacetField) textIn(s crash.Summary, fields crash.Fields) string {
+	switch f {
+	case FacetRelease:
+		return string(s.Release)
+	case FacetVersion:
+		return s.Version
+	case FacetArchitecture:
+		return s.Architecture
+	case FacetKernel:
+		return kernelOf(fields)
+	case FacetSeries:
+		return kernelSeries.FindString(kernelOf(fields))
+	case FacetFlavour:
+		return flavourOf(kernelOf(fields))
+	case FacetDesktop:
+		return fields["CurrentDesktop"]
+	case FacetSession:
+		return lineAfter(fields["ProcEnviron"], "XDG_SESSION_TYPE=")
+	case FacetLocale:
+		return lineAfter(fields["ProcEnviron"], "LANG=")
+	case FacetCPU:
+		return processor(fields)
+	case FacetModel:
+		return fields["MachineType"]
+	}
+	if name := f.Package(); name != "" {
+		for _, d := range dependencies(fields) {
+			if d.name == name {
+				return d.version
 			}
 		}
-	default:
-		value = fields[string(f)]
+		return ""
 	}
-	return crash.Shorten(strings.Join(strings.Fields(crash.Truncate(value, 10*maxTraitText)), " "), maxTraitText)
+	return fields[string(f)]
 }
 
 func lineAfter(text, prefix string) string {
@@ -146,17 +196,18 @@ type Facet struct {
 
 const maxFacetValues = 12
 
-// NewFacet counts the values of a field, given the value in each report.
-func NewFacet(field FacetField, here, there []string) Facet {
+// NewFacet counts the values of a field, given the values in each report. A report without any counts
+// for the empty value.
+func NewFacet(field FacetField, here, there [][]string) Facet {
 	counts := map[string]*FacetValue{}
-	for _, value := range here {
+	for _, value := range eachValue(here) {
 		if counts[value] == nil {
 			counts[value] = &FacetValue{Value: value}
 		}
 		counts[value].Here++
 	}
 	f := Facet{Field: field, Here: len(here), There: len(there)}
-	for _, value := range there {
+	for _, value := range eachValue(there) {
 		if counts[value] == nil {
 			f.OthersThere++
 			continue
@@ -180,115 +231,14 @@ func NewFacet(field FacetField, here, there []string) Facet {
 	return f
 }
 
-// Trait is a property of the machine in a report that is not counted otherwise: "Kernel
-// 6.8.0-41-generic".
-type Trait struct {
-	Kind  string // "Kernel", "Desktop", "Library"
-	Value string
-}
-
-// Facet returns the field and the value whose reports have the trait.
-func (t Trait) Facet() (FacetField, string) {
-	if t.Kind == "Package" {
-		name, version, _ := strings.Cut(t.Value, " ")
-		return PackageFacet(name), version
-	}
-	if t.Kind == "Virtual machine" {
-		return "VirtualMachine", t.Value
-	}
-	return FacetField(strings.ToLower(t.Kind)), t.Value
-}
-
-// maxTraits is the largest number of traits of one report, and maxTraitText the largest length of a
-// value in code points.
-const (
-	maxTraits    = 2000
-	maxTraitText = 150
-)
-
-// Traits returns the properties of the machine in a report: kernel, desktop, session, virtual
-// machine, and the packages that the crashed one depends on, with their versions.
-func Traits(f crash.Fields) []Trait {
-	var traits []Trait
-	add := func(kind, value string) {
-		if value = crash.Truncate(strings.TrimSpace(value), maxTraitText); value != "" && len(traits) < maxTraits {
-			traits = append(traits, Trait{kind, value})
+// eachValue returns all values of some reports.
+func eachValue(of [][]string) (all []string) {
+	for _, values := range of {
+		if all = append(all, values...); len(values) == 0 {
+			all = append(all, "")
 		}
 	}
-	for _, kind := range []string{"Kernel", "Desktop", "Session", "Virtual machine"} {
-		field, _ := Trait{Kind: kind}.Facet()
-		add(kind, field.ValueIn(crash.Summary{}, f))
-	}
-	for line := range pytext.Lines(f["Dependencies"]) {
-		if words := strings.Fields(line); len(words) > 1 {
-			add("Package", words[0]+" "+words[1])
-		}
-	}
-	return traits
-}
-
-// StandOut is a trait that is more frequent in reports of a problem than in other reports of the
-// same package.
-type StandOut struct {
-	Trait
-	Here, There int // numbers of reports with the trait
-}
-
-const (
-	minDifference = 0.3 // smallest difference of shares that is conspicuous
-	maxStandOuts  = 12
-)
-
-// TooFewToCompare reports whether no difference between so many reports could be evidence, not even
-// of a single trait that all here have and none there.
-func TooFewToCompare(here, there int) bool {
-	return !Significant(MoreFrequent(float64(here), float64(here), 0, float64(there)), 1)
-}
-
-// StandsOut compares the traits of a problem's reports with those of other reports of the package.
-// Each element of here and there has the traits of one report. It returns the traits that are more
-// frequent here than chance explains, the largest difference first.
-func StandsOut(here, there [][]Trait) []StandOut {
-	counts := map[Trait]*StandOut{}
-	count := func(reports [][]Trait, add func(*StandOut)) {
-		for _, traits := range reports {
-			seen := map[Trait]bool{}
-			for _, t := range traits {
-				if seen[t] {
-					continue
-				}
-				seen[t] = true
-				if counts[t] == nil {
-					counts[t] = &StandOut{Trait: t}
-				}
-				add(counts[t])
-			}
-		}
-	}
-	count(here, func(s *StandOut) { s.Here++ })
-	count(there, func(s *StandOut) { s.There++ })
-	distance := func(s StandOut) float64 {
-		return float64(s.Here)/float64(len(here)) - float64(s.There)/float64(len(there))
-	}
-	n, m := float64(len(here)), float64(len(there))
-	least := make([]float64, 0, len(counts)) // p if as many as possible of the reports with the trait were here
-	for _, s := range counts {
-		most := min(float64(s.Here+s.There), n)
-		least = append(least, MoreFrequent(most, n, float64(s.Here+s.There)-most, m))
-	}
-	comparisons := possible(least)
-	var out []StandOut
-	for _, s := range counts {
-		if distance(*s) >= minDifference &&
-			Significant(MoreFrequent(float64(s.Here), n, float64(s.There), m), comparisons) {
-			out = append(out, *s)
-		}
-	}
-	slices.SortFunc(out, func(a, b StandOut) int {
-		return cmp.Or(cmp.Compare(distance(b), distance(a)), strings.Compare(a.Kind, b.Kind),
-			strings.Compare(a.Value, b.Value))
-	})
-	return out[:min(len(out), maxStandOuts)]
+	return all
 }
 
 // VersionSpan is the number of reports of a version of a package from one release, and the days of

@@ -332,7 +332,7 @@ func Rising(all []Rise) []bool {
 	for i, r := range all {
 		least[i] = math.Ldexp(1, -int(r.Week+r.Before))
 	}
-	comparisons := possible(least)
+	comparisons := possible(least, 1-Confidence)
 	rising := make([]bool, len(all))
 	for i, r := range all {
 		rising[i] = float64(r.Week) >= risingFactor*float64(r.Before) &&
@@ -348,23 +348,25 @@ const Confidence = .95
 // most 5%, divided by the number of comparisons that are made at the same time (Bonferroni's
 // correction). So it is wrong about any of them in at most 5% of cases.
 func Significant(p float64, comparisons int) bool {
-	return p <= level(comparisons)
+	return p <= level(comparisons, 1-Confidence)
 }
 
 // possible returns for how many comparisons a test must be corrected, if least are the lowest p that
-// the sums of their counts permit. As Tarone proposed, comparisons that cannot be significant do not
-// count.
-func possible(least []float64) int {
+// the sums of their counts permit, and chance may lead to a wrong result with the probability risk. As
+// Tarone proposed, comparisons that cannot be significant do not count.
+func possible(least []float64, risk float64) int {
 	slices.Sort(least)
 	k := 1
-	for k < len(least) && Significant(least[k], k) { // more than k tests can be significant
+	for k < len(least) && least[k] <= level(k, risk) { // more than k tests can be significant
 		k++
 	}
 	return k
 }
 
 // level is the greatest probability that is significant. It allows for rounding errors of p.
-func level(comparisons int) float64 { return (1 - Confidence + 1e-12) / float64(max(comparisons, 1)) }
+func level(comparisons int, risk float64) float64 {
+	return (risk + 1e-12) / float64(max(comparisons, 1))
+}
 
 // BinomialTail returns the probability of at least a successes among a+b trials that succeed with
 // probability p each. It is the test of all comparisons of rates: if two rates are equal, the reports
@@ -413,7 +415,7 @@ func reportsNeeded(with, of int64, perMachine float64, comparisons int) int64 {
 func machinesNeeded(k, n float64, comparisons int) float64 {
 	enough := func(m float64) bool { return Significant(noneOf(k, n, m), comparisons) }
 	// p is about the k-th power of the middle share, which leads to a number close to the right one.
-	m := math.Floor((n - (k-1)/2) * (math.Pow(level(comparisons), -1/k) - 1))
+	m := math.Floor((n - (k-1)/2) * (math.Pow(level(comparisons, 1-Confidence), -1/k) - 1))
 	for !enough(m) {
 		m++
 	}

@@ -3,6 +3,7 @@ package problems
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -362,10 +363,15 @@ const (
 		) as r`
 )
 
-// FacetReport is a report with its value of a field.
+// FacetReport is a report with its values of a field.
 type FacetReport struct {
 	crash.ReportRow
-	Value string
+	Values []string // empty: it does not have the field
+}
+
+// Has reports whether the report has a value of the field. An empty one stands for none.
+func (r FacetReport) Has(value string) bool {
+	return slices.Contains(r.Values, value) || value == "" && len(r.Values) == 0
 }
 
 // Facet counts the values of a field in the newest reports of a problem and in others of its
@@ -393,10 +399,10 @@ func (s *Store) Facet(ctx context.Context, b crash.Bucket, field stats.FacetFiel
 	return stats.NewFacet(field, valuesOf(sides[0]), valuesOf(sides[1])), sides[0], nil
 }
 
-func valuesOf(reports []FacetReport) []string {
-	values := make([]string, len(reports))
+func valuesOf(reports []FacetReport) [][]string {
+	values := make([][]string, len(reports))
 	for i, r := range reports {
-		values[i] = r.Value
+		values[i] = r.Values
 	}
 	return values
 }
@@ -409,77 +415,9 @@ func (s *Store) facetReports(
 		if r.ReportRow, body, err = db.ScanReportBody(row); err != nil {
 			return r, err
 		}
-		err = s.ReadBody(ctx, body, func(f crash.Fields) { r.Value = field.ValueIn(r.Summary, f) })
+		err = s.ReadBody(ctx, body, func(f crash.Fields) { r.Values = field.ValuesIn(r.Summary, f) })
 		return r, err
 	})
-}
-
-// These constants limit the newest reports that StandsOut compares.
-const (
-	traitsHere   = 100 // reports of the problem
-	traitsOthers = 20  // other problems of its package
-	traitsOfEach = 8   // reports of each of them
-)
-
-const (
-	sqlBodiesHere = `
-		select r.system_key, r.body from (select id from buckets where id in ` + db.Members + `) as m (source)
-		cross join lateral (
-			select received, id, system_key, body from reports
-			where bucket_id = m.source and received >= @here and body is not null
-			order by received desc, id desc limit @limit
-		) as r
-		order by r.received desc, r.id desc limit @limit`
-	sqlBodiesThere = `
-		select r.system_key, r.body from (
-			select id from buckets
-			where package = @package and head <> (select head from buckets where id = @bucket) and reports > 0
-			order by reports desc, id limit @others
-		) as m (source) cross join lateral (
-			select system_key, body from reports where bucket_id = m.source and received >= @here and body is not null
-			order by received desc, id desc limit @limit
-		) as r`
-)
-
-// StandsOut compares the newest reports of a problem with those of other problems of the same
-// package, one of each machine. It returns the traits that are more frequent in the former, and how
-// many reports it compared on each side. It looks in archives only if the problem has no report here.
-func (s *Store) StandsOut(ctx context.Context, b crash.Bucket) (found []stats.StandOut, here, there int, err error) {
-	args := pgx.NamedArgs{"bucket": b.ID[:], "package": b.Package, "others": traitsOthers}
-	sides, err := db.Recent(ctx, s.Handle, func(ctx context.Context, since time.Time) (of [2][][]stats.Trait, _ bool,
-		err error) {
-		args["limit"], args["here"] = traitsHere, since
-		if of[0], err = s.traits(ctx, sqlBodiesHere, args); err == nil {
-			args["limit"] = traitsOfEach
-			of[1], err = s.traits(ctx, sqlBodiesThere, args)
-		}
-		return of, len(of[0]) > 0, db.Classify(err)
-	})
-	if err != nil {
-		return nil, 0, 0, fmt.Errorf("traits of %s: %w", b.ID, err)
-	}
-	return stats.StandsOut(sides[0], sides[1]), len(sides[0]), len(sides[1]), nil
-}
-
-func (s *Store) traits(ctx context.Context, sql string, args pgx.NamedArgs) ([][]stats.Trait, error) {
-	rows, err := s.Pool.Query(ctx, sql, args)
-	if err != nil {
-		return nil, err
-	}
-	var all [][]stats.Trait
-	known := map[int64]bool{} // machines
-	var machine *int64
-	var body []byte
-	_, err = pgx.ForEachRow(rows, []any{&machine, &body}, func() error {
-		if machine != nil && known[*machine] {
-			return nil
-		}
-		if machine != nil {
-			known[*machine] = true
-		}
-		return s.ReadBody(ctx, body, func(f crash.Fields) { all = append(all, stats.Traits(f)) })
-	})
-	return all, err
 }
 
 // MayBeDuplicate reports whether a problem may be a duplicate of an older one.

@@ -14,6 +14,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
+	"mishap/crash/privacy"
 	"mishap/db/dbtest"
 	"mishap/handlers/handlertest"
 )
@@ -414,29 +415,64 @@ func TestProblemParts(t *testing.T) {
 		WantNone(".report-filter, .similar a[href*=merge]")
 }
 
+// concentrated saves reports of a problem that machines with nvidia-550 have: 14 of 15, and 2 of 10 with other
+// problems. Machines with nvidia-550 also have an own library from a third party, and a model of their own.
+func concentrated(t *testing.T, site *handlertest.Site) (b crash.Bucket) {
+	t.Helper()
+	report := func(machine int, problem int, nvidia bool) crash.Bucket {
+		options := []crashtest.Option{crashtest.Process(machine), crashtest.Set("Signal", strconv.Itoa(11-problem)),
+			crashtest.Set("Dependencies", "libc6 2.39"), crashtest.Set("MachineType", fmt.Sprint("Marlin ", machine%2))}
+		if nvidia {
+			options = append(options, crashtest.Set("NonfreeKernelModules", "nvidia"),
+				crashtest.Set("Dependencies", "libc6 2.39\nlibtide1 1.2-1<x> [origin: LP-PPA-tide]"),
+				crashtest.Set(".proc.driver.nvidia.version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.120"))
+		}
+		return site.SaveFrom(t, crash.SystemID(fmt.Sprint("machine ", machine)), crashtest.Native(options...))
+	}
+	for machine := range 15 {
+		b = report(machine, 0, machine > 0)
+	}
+	for machine := range 10 {
+		report(100+machine, 3+machine%2, machine < 2)
+	}
+	return b
+}
+
 func TestTraitsOfProblem(t *testing.T) {
 	t.Parallel()
 	site := handlertest.New(t, handlertest.Options{})
-	var b crash.Bucket
-	for pid := range 6 {
-		b = site.SaveFrom(t, crash.SystemID(fmt.Sprint("machine ", pid)), crashtest.Native(crashtest.Process(pid+1),
-			crashtest.Set("Dependencies", "libc6 2.39\nlibtide1 1.2-1<x>")))
-		site.SaveFrom(t, crash.SystemID(fmt.Sprint("machine ", pid)), crashtest.Native(crashtest.Process(pid+100),
-			crashtest.Set("Signal", "6"),
-			crashtest.Set("Dependencies", "libc6 2.39\nlibtide1 1.1-1")))
-	}
+	b := concentrated(t, site)
 	c := site.As(t, crash.RoleViewer)
-	c.Get(b.ID.Path()).WantText(".traits-fold h2", "What stands out")
-	c.Get(b.ID.Path()+"/traits").Want(http.StatusOK).WantText("#traits",
-		"100% Package libtide1 1.2-1<x> (0% elsewhere)").WantText("#traits .hint", "Newest 6 reports, compared with 6 "+
-		"of the package’s other problems, one per machine")
+	c.Get(b.ID.Path()).WantText(".traits-fold h2", "Where it is concentrated")
+	page := c.Get(b.ID.Path()+"/traits").Want(http.StatusOK).WantText("#traits li",
+		"14 of 15 machines have packages from LP-PPA-tide (2 of 10 elsewhere)").
+		WantText("#traits .hint", "Compared: 15 machines with this problem and 10 with 2 other problems of tidewatch, of "+
+			"the same releases").
+		WantText("#traits li", "The same machines: libtide1 from a third party, nvidia-550, nvidia").
+		WantText(".trait-odds", "The same machines: libtide1 from a third party, nvidia-550, nvidia, libtide1 1.2-1<x>").
+		WantText(".trait-odds td", "42.1").WantNone("#traits li + li")
+	list := c.Get(page.Attr("#traits li a", "href")).Want(http.StatusOK)
+	checktest.Equal(t, "reports with the value", list.HTML().Find("#reports tbody tr").Length(), 14)
 	for pid := range 9 { // the same machine again and again
-		site.Save(t, crashtest.Native(crashtest.Process(pid+200), crashtest.Set("Dependencies", "libc6 2.38")))
+		site.SaveFrom(t, "machine 0", crashtest.Native(crashtest.Process(pid+200),
+			crashtest.Set("Dependencies", "libc6 2.38")))
 	}
-	part := c.Part(b.ID.Path()+"/traits").Want(http.StatusOK).WantText("#traits", "libtide1").WantNone("main")
-	if strings.Contains(part.Text("#traits"), "libc6") {
-		t.Errorf("got %q, want no common traits", part.Text("#traits"))
-	}
+	c.Part(b.ID.Path()+"/traits").Want(http.StatusOK).WantText("#traits", "14 of 15 machines").WantNone("main")
+	site.Visitor(t).Get(b.ID.Path() + "/traits").Want(http.StatusSeeOther)
+}
+
+// TestTraitsByClass checks that nobody sees where a problem is concentrated by a field that they may not read.
+func TestTraitsByClass(t *testing.T) {
+	t.Parallel()
+	table := dbtest.Must(privacy.Parse("Dependencies=private", "restricted"))(t)
+	site := handlertest.New(t, handlertest.Options{Privacy: table})
+	path := concentrated(t, site).ID.Path() + "/traits"
+	site.AsWithoutPrivate(t, crash.RoleTriager).Get(path).Want(http.StatusOK).WantText("#traits", "Nothing stands out").
+		WantNone("#traits li")
+	site.As(t, crash.RoleAdmin).Get(path).Want(http.StatusOK).WantText("#traits li", "packages from LP-PPA-tide").
+		WantText(".trait-odds", "libtide1")
+	checktest.Equal(t, "records", site.Value(t,
+		"select count(*)::text from audit_events where action = 'read.values'"), "1")
 }
 
 // TestMentionsOnPages checks that a note links the names of accounts, and nothing else.

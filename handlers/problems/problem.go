@@ -606,7 +606,7 @@ func (s *Pages) chosenReports(r *http.Request, b crash.Bucket, choice view.Repor
 	}
 	var rows []crash.ReportRow
 	for _, report := range facts.reports {
-		if report.Value == choice.Value && passes(choice.Filter, report.Summary) {
+		if report.Has(choice.Value) && passes(choice.Filter, report.Summary) {
 			rows = append(rows, report.ReportRow)
 		}
 	}

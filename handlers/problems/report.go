@@ -10,8 +10,8 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/grouping"
-	"mishap/crash/privacy"
 	"mishap/crash/stats"
+	"mishap/db/problems"
 	"mishap/handlers/web"
 	"mishap/views/layout"
 	view "mishap/views/problems"
@@ -250,42 +250,26 @@ func differentFacts(sides [2]crash.StoredReport) []view.DifferentFact {
 	return facts
 }
 
-// traitFacts are the traits that stand out, and the number of reports examined in the problem
-// and elsewhere.
-type traitFacts struct {
-	found       []stats.StandOut
-	here, there int
-}
-
-// ShowTraits shows what the reports of a problem have in common that other reports of its
-// package have not: as a page, or as a part that the problem's page loads.
+// ShowTraits shows where a problem is concentrated: as a page, or as a part that the problem's page loads.
 func (s *Pages) ShowTraits(w http.ResponseWriter, r *http.Request, b crash.Bucket) error {
-	facts, err := web.CachedFacts(s.web, r, string(b.ID[:]), func(r *http.Request) (f traitFacts, err error) {
-		f.found, f.here, f.there, err = s.Problems.StandsOut(r.Context(), b)
-		return f, err
+	found, err := web.CachedFacts(s.web, r, string(b.ID[:]), func(r *http.Request) (stats.Concentrations, error) {
+		return s.Problems.Concentrations(r.Context(), b, problems.ConcentrationScope{})
 	})
 	if err != nil {
 		return err
 	}
-	readable, private := web.Readable(r, b.SourcePackage), false
-	found := slices.DeleteFunc(slices.Clone(facts.found), func(t stats.StandOut) bool {
-		field, _ := t.Facet()
-		permitted := web.PermitsFacet(s.web, readable, field)
-		private = private || permitted && !web.PermitsFacet(s.web, privacy.Restricted, field)
-		return !permitted
-	})
+	found, private := web.SeenConcentrations(s.web, web.Readable(r, b.SourcePackage), found)
 	if private {
 		if err := s.web.AuditView(r, "read.values", b.ID.String()); err != nil {
 			return err
 		}
 	}
-	p := view.TraitsPage{Bucket: b, Found: found, Here: facts.here, There: facts.there,
-		TooFew: stats.TooFewToCompare(facts.here, facts.there)}
+	p := view.TraitsPage{Bucket: b, Concentrations: found}
 	if web.WantsPart(r) {
 		p.Shell = s.web.BareShell(r, "")
 		return s.web.Page(w, r, http.StatusOK, view.TraitsPart(p))
 	}
-	p.Shell = s.web.Shell(r, "What stands out")
+	p.Shell = s.web.Shell(r, "Where it is concentrated")
 	return s.web.Page(w, r, http.StatusOK, view.Traits(p))
 }
 

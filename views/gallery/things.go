@@ -2,6 +2,7 @@ package gallery
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -269,6 +270,11 @@ func compared() []specimen {
 			Bucket: bucket(0), First: reportList().Rows[0], Second: reportList().Rows[1],
 			Representative: reportList().Rows[0].ID,
 			Frames:         grouping.CompareFrames(frames(88), frames(88))})},
+		{"Where a problem is concentrated", problemsview.Traits(concentrated())},
+		{"Where a problem is concentrated: nowhere", problemsview.Traits(traits(stats.Concentrations{Here: 31, There: 104,
+			Problems: 9}))},
+		{"Where a problem is concentrated: too few machines", problemsview.Traits(traits(stats.Concentrations{Here: 2,
+			There: 3, Problems: 1, TooFew: true}))},
 		{"Create several bugs", bugsview.ConfirmCreate(bugsview.ConfirmCreatePage{
 			Shell: shell("Create bugs", admin), Tracker: "Launchpad", Back: "/",
 			FileAs: bugsview.FilingChoice{Tracker: "Launchpad", Account: "ada", Own: true},
@@ -279,6 +285,28 @@ func compared() []specimen {
 		{"Create several bugs, none possible", bugsview.ConfirmCreate(bugsview.ConfirmCreatePage{
 			Shell: shell("Create bugs", admin), Tracker: "Launchpad", Back: "/"})},
 	}
+}
+
+// traits returns the page that says where a problem is concentrated.
+func traits(c stats.Concentrations) problemsview.TraitsPage {
+	c.Since, c.Until = now.AddDate(0, -1, 0), now
+	return problemsview.TraitsPage{Shell: shell("Where it is concentrated", viewer), Bucket: bucket(0), Concentrations: c}
+}
+
+// concentrated returns a problem that is concentrated in every way.
+func concentrated() problemsview.TraitsPage {
+	return traits(stats.Concentrations{Here: 15, There: 104, Problems: 9, Unknown: 3, Comparisons: 41,
+		Found: []stats.Concentration{
+			{Trait: stats.Trait{Field: stats.FacetGraphics, Value: "nvidia-550"}, Here: 14, HereOf: 15, There: 20, ThereOf: 104,
+				Odds: stats.Interval{Value: 57.2, Low: 3.4, High: 2651}, Same: []stats.Trait{{Field: stats.FacetGraphics,
+					Value: "nvidia"}},
+				Also: []stats.Trait{{Field: stats.FacetKernel, Value: "6.8.0-85-generic"},
+					{Field: stats.FacetSession, Value: "x11"},
+					{Field: stats.PackageFacet("libnvidia-gl-550"), Value: "550.120-0ubuntu0.24.04.1"}}},
+			{Trait: stats.Trait{Field: stats.FacetModel, Value: "Marlin Corp. SeaBook 14 with a name that is far too long " +
+				"for the column at the side"}, Here: 12, HereOf: 12, There: 4, ThereOf: 61,
+				Odds: stats.Interval{Value: math.Inf(1), Low: 8.25, High: math.Inf(1)}},
+		}})
 }
 
 // faceted returns a problem whose reports are compared by their kernel. Those with one of the values

@@ -214,9 +214,16 @@ func hiddenFields(q url.Values, own []string) []hiddenField {
 
 type hiddenField struct{ name, value string }
 
+// facetLabels names fields whose names are no words.
+var facetLabels = map[stats.FacetField]string{
+	stats.FacetCPU: "CPU", stats.FacetGraphics: "Graphics driver", stats.FacetModel: "Model",
+	stats.FacetOrigin: "Third-party source", stats.FacetThirdParty: "Third-party package",
+	stats.FacetSeries: "Kernel series", stats.FacetFlavour: "Kernel flavour", stats.FacetVirtual: "Virtual machine",
+}
+
 func facetLabel(f stats.FacetField) string {
-	if f == stats.FacetCPU {
-		return "CPU"
+	if label, ok := facetLabels[f]; ok {
+		return label
 	}
 	if name := f.Package(); name != "" {
 		return "Version of " + name

@@ -81,9 +81,9 @@ func NewStack(report crash.StoredReport) *Stack {
 	s.Excerpts = NewFieldExcerpts(f)
 	s.Text = traceText(f, s.Excerpts)
 	s.FacetNames = slices.Sorted(maps.Keys(f))
-	for _, trait := range stats.Traits(f) {
-		if field, _ := trait.Facet(); field.Package() != "" && len(s.FacetNames) < maxFacetNames {
-			s.FacetNames = append(s.FacetNames, string(field))
+	for _, name := range stats.Dependencies(f) {
+		if len(s.FacetNames) < maxFacetNames {
+			s.FacetNames = append(s.FacetNames, string(stats.PackageFacet(name)))
 		}
 	}
 	return s
