@@ -288,7 +288,8 @@ func (s stepSite) values(t *testing.T, a *handlertest.Answer, action string) str
 // values before and after is an error, so those tests fail if it has none.
 var recordedElsewhere = map[string]string{
 	"project.revoke": "TestDoors",
-	"archive.add":    "TestMove", "archive.move": "TestMove", "archive.remove": "TestMoveRefused",
+	"similar.learn":  "TestLearnSimilar", "similar.forget": "TestLearnSimilar",
+	"archive.add": "TestMove", "archive.move": "TestMove", "archive.remove": "TestMoveRefused",
 	"bug.fall-back": "TestFallBack", "bug.give-up": "TestManageFilings", "bug.retry": "TestManageFilings",
 	"bug.reconciled": "TestReconcile", "core.ask": "TestAskForCore",
 	"core.withdraw": "TestAskForCore", "delivery.again": "TestWebhookPages", "endpoint.add": "TestWebhookPages",

@@ -202,6 +202,8 @@ var Actions = map[string]string{
 	"rule.create":             "Created a rule",
 	"rule.delete":             "Deleted a rule",
 	"rule.restore":            "Restored a rule",
+	"similar.forget":          "Returned to the built-in weights of similar problems",
+	"similar.learn":           "Learned which problems are similar",
 	"search.change":           "Changed a saved search",
 	"search.delete":           "Deleted a saved search",
 	"search.restore":          "Restored a saved search",

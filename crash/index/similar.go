@@ -39,10 +39,10 @@ func (a *alike) add(d *data) {
 	}
 }
 
-// Similar returns at most n problems that admits and that are at least least similar to a bucket of another problem,
+// Similar returns at most n problems that admits and that are similar enough to a bucket of another problem,
 // the most similar first. Of a merged problem, the most similar bucket counts. admits must not call methods of the
 // index, or keep the problem.
-func (ix *Index) Similar(b crash.Bucket, w similar.Weights, least float64, n int, admits func(*Problem) bool) (
+func (ix *Index) Similar(b crash.Bucket, w similar.Weights, n int, admits func(*Problem) bool) (
 	problems []similar.Problem,
 ) {
 	ix.mu.RLock()
@@ -59,7 +59,7 @@ func (ix *Index) Similar(b crash.Bucket, w similar.Weights, least float64, n int
 	var found []match
 	ix.alike.mu.Lock()
 	ix.alike.add(ix.data)
-	for _, m := range ix.alike.stacks.Like(functions, w, least) {
+	for _, m := range ix.alike.stacks.Like(functions, w, w.Least) {
 		at := ix.alike.of[m.Number]
 		if head := ix.scan[at].head; head != own && !ix.hides(head) {
 			found = append(found, match{head, at, m.Score})
@@ -82,7 +82,8 @@ func (ix *Index) Similar(b crash.Bucket, w similar.Weights, least float64, n int
 		known[m.head] = true
 		head, other := ix.bucket(m.head).id, ix.view(m.at, v)
 		problems = append(problems, similar.Problem{Bucket: crash.Bucket{ID: head}, Score: m.score,
-			Order: similar.InOrder(functions, similar.Functions(other.Rule, other.Signature))})
+			Likely: m.score >= w.Likely,
+			Order:  similar.InOrder(functions, similar.Functions(other.Rule, other.Signature))})
 	}
 	return problems
 }

@@ -24,7 +24,7 @@ func TestSimilar(t *testing.T) {
 		var got []string
 		own := crash.Bucket{ID: id(1), Rule: crash.RuleStacktrace, Signature: "/usr/bin/a:11:f:g:h"}
 		admits := func(p *index.Problem) bool { return p.Bug == 0 }
-		for _, p := range ix.Similar(own, similar.Builtin, similar.Least, 3, admits) {
+		for _, p := range ix.Similar(own, similar.Builtin, 3, admits) {
 			got = append(got, fmt.Sprint(p.ID[19], " ", p.Reason()))
 		}
 		checktest.Equal(t, what, fmt.Sprint(got), fmt.Sprint(want))
@@ -68,6 +68,6 @@ func BenchmarkSimilar(b *testing.B) {
 	})
 	all := ix.Select(func(*index.Problem) bool { return true })
 	for n := 0; b.Loop(); n++ {
-		ix.Similar(all[n%problems].Named(), similar.Builtin, similar.Least, 5, func(*index.Problem) bool { return true })
+		ix.Similar(all[n%problems].Named(), similar.Builtin, 5, func(*index.Problem) bool { return true })
 	}
 }

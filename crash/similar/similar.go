@@ -15,22 +15,19 @@ import (
 	"mishap/crash"
 )
 
-// Weights are the parameters of a comparison.
+// Weights are the parameters of a comparison, and the scores that matter.
 type Weights struct {
 	Position float64 `json:"position"` // function i, from 0 at the top, weighs (1+i)^-Position
 	Share    float64 `json:"share"`    // times e^(-Share × the share of stacks that have it)
 	Distance float64 `json:"distance"` // a pair counts e^(-Distance × the difference of its positions)
 	Missing  float64 `json:"missing"`  // part of its weight that a function subtracts if only one stack has it
+	Least    float64 `json:"least"`    // below this score, similar problems are not shown
+	Likely   float64 `json:"likely"`   // from this score on, mishap says that it may be the same
 }
 
-// Builtin are the weights that apply until others are learned. They were chosen on generated stacks.
-var Builtin = Weights{Position: 0.5, Share: 10, Distance: 0.1, Missing: 0.5}
-
-// The scores that matter. They hold for [Builtin], on generated stacks with known answers.
-const (
-	Least  = 0.2 // below, similar problems are not shown; the best one above is right in 96 of 100
-	Likely = 0.4 // above, the best one is right in 97 of 100: mishap says that it may be the same
-)
+// Builtin are the weights that apply until others are learned. They were chosen on generated stacks, where the best
+// match of at least Least is right in 96 of 100 cases, and of at least Likely in 97.
+var Builtin = Weights{Position: 0.5, Share: 10, Distance: 0.1, Missing: 0.5, Least: 0.2, Likely: 0.4}
 
 const (
 	maxFunctions = 40  // of a stack, from the top
@@ -94,11 +91,18 @@ type Match struct {
 // Like returns the stacks that are at least least similar to one, given its functions from the top, in the order of
 // their numbers.
 func (s *Stacks) Like(functions []string, w Weights, least float64) []Match {
-	c := s.compare(functions, w)
+	own := make([]uint32, 0, maxFunctions)
+	for _, name := range functions[:min(len(functions), maxFunctions)] {
+		own = append(own, hash(name))
+	}
+	return s.matches(s.comparisonOf(own, w), least)
+}
+
+// matches returns the stacks that are at least least similar to that of a comparison.
+func (s *Stacks) matches(c *comparison, least float64) (found []Match) {
 	if c.telling == 0 {
 		return nil
 	}
-	var found []Match
 	for i, mark := range s.marks {
 		if mark&c.telling == 0 {
 			continue
@@ -122,11 +126,8 @@ type comparison struct {
 	telling uint64                // bits of the functions that few stacks have
 }
 
-func (s *Stacks) compare(functions []string, w Weights) *comparison {
-	c := &comparison{stacks: s, weights: w}
-	for _, name := range functions[:min(len(functions), maxFunctions)] {
-		c.own = append(c.own, hash(name))
-	}
+func (s *Stacks) comparisonOf(own []uint32, w Weights) *comparison {
+	c := &comparison{stacks: s, weights: w, own: own}
 	for i := range c.depth {
 		c.depth[i] = math.Pow(float64(1+i), -w.Position)
 		c.apart[i] = math.Exp(-w.Distance * float64(i))
@@ -181,7 +182,8 @@ func (c *comparison) score(other []uint32) (score float64, ok bool) {
 // Problem is a problem that is similar to another one.
 type Problem struct {
 	crash.Bucket
-	Score float64
+	Score  float64 // as of Match
+	Likely bool    // it may be the same
 	Order
 }
 
@@ -189,7 +191,7 @@ type Problem struct {
 // same. It returns nil if there is none among the similar ones.
 func DuplicateOf(b crash.Bucket, found []Problem) *Problem {
 	for i, p := range found {
-		if p.Score >= Likely && p.FirstSeen.Before(b.FirstSeen) {
+		if p.Likely && p.FirstSeen.Before(b.FirstSeen) {
 			return &found[i]
 		}
 	}

@@ -265,7 +265,7 @@ func TestRanking(t *testing.T) {
 // checkThresholds checks what the constants say of the best match.
 func checkThresholds(t *testing.T, f *fleet, s *similar.Stacks) {
 	t.Helper()
-	for _, tt := range []struct{ least, want float64 }{{similar.Least, 0.96}, {similar.Likely, 0.97}} {
+	for _, tt := range []struct{ least, want float64 }{{similar.Builtin.Least, 0.96}, {similar.Builtin.Likely, 0.97}} {
 		right, all := 0, 0
 		for i, stack := range f.stacks {
 			best := similar.Match{Number: -1}
@@ -297,6 +297,57 @@ func BenchmarkLike(b *testing.B) {
 		s.Add(stack)
 	}
 	for i := 0; b.Loop(); i++ {
-		s.Like(f.stacks[i%100_000], similar.Builtin, similar.Least)
+		s.Like(f.stacks[i%100_000], similar.Builtin, similar.Builtin.Least)
+	}
+}
+
+// TestLearn checks that learning improves bad weights on problems that it did not learn from, keeps good ones, and
+// keeps the number of wrong suggestions.
+func TestLearn(t *testing.T) {
+	t.Parallel()
+	f := newFleet(11, 12, 20)
+	j := new(similar.Judged)
+	last := map[int]int{} // stack of a fault
+	for i, stack := range f.stacks {
+		number := j.Add(f.fault[i], stack)
+		if other, ok := last[f.fault[i]]; ok {
+			j.Together = append(j.Together, [2]int{number, other})
+		} else if i > 0 && i%5 == 0 {
+			j.Apart = append(j.Apart, [2]int{number, i - 1})
+		}
+		last[f.fault[i]] = number
+	}
+	bad := similar.Weights{Position: 4, Share: 1, Distance: 2, Missing: 2, Least: 0.2, Likely: 0.4}
+	got := j.Learn(bad)
+	t.Logf("%d merges, %d apart: before %+v, after %+v by %+v", got.Merges, got.Apart, got.Before, got.After, got.Weights)
+	if !got.Better || got.After.First < got.Before.First+0.02 || got.After.Area < got.Before.Area {
+		t.Errorf("bad weights: got %+v, want better ones", got)
+	}
+	wrong := func(w similar.Weights, least float64) (n int) {
+		for i, stack := range f.stacks {
+			for _, m := range j.Like(stack, w, least) {
+				if f.fault[m.Number] != f.fault[i] {
+					n++
+					break
+				}
+			}
+		}
+		return n
+	}
+	for what, of := range map[string][2]int{
+		"shown":  {wrong(bad, bad.Least), wrong(got.Weights, got.Least)},
+		"likely": {wrong(bad, bad.Likely), wrong(got.Weights, got.Likely)},
+	} {
+		if limit := len(f.stacks) / 50; of[1] > of[0]+limit {
+			t.Errorf("stacks with a wrong one that is %s: got %d, want at most %d more than %d", what, of[1], limit, of[0])
+		}
+	}
+	kept := j.Learn(similar.Builtin)
+	if kept.After.First < kept.Before.First || !kept.Better && kept.Weights != similar.Builtin {
+		t.Errorf("good weights: got %+v, want none that are worse", kept)
+	}
+	none := new(similar.Judged).Learn(similar.Builtin)
+	if none.Better || none.Weights != similar.Builtin {
+		t.Errorf("no decisions: got %+v, want the same weights", none)
 	}
 }

@@ -11,7 +11,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/index"
-	"mishap/crash/similar"
 	"mishap/crash/stats"
 	"mishap/db"
 )
@@ -418,50 +417,4 @@ func (s *Store) facetReports(
 		err = s.ReadBody(ctx, body, func(f crash.Fields) { r.Values = field.ValuesIn(r.Summary, f) })
 		return r, err
 	})
-}
-
-// MayBeDuplicate reports whether a problem may be a duplicate of an older one.
-func (s *Store) MayBeDuplicate(ctx context.Context, problem crash.BucketID) (bool, error) {
-	b, err := s.Bucket(db.Everything(ctx), problem)
-	if err != nil {
-		return false, err
-	}
-	found, err := s.Similar(ctx, b, similar.Shown, false)
-	return similar.DuplicateOf(b, found) != nil, err
-}
-
-// Similar returns at most n other problems that are similar to a problem, the most similar first, from all problems
-// that the reader may see; with filed, only those that have a bug.
-func (s *Store) Similar(ctx context.Context, b crash.Bucket, n int, filed bool) ([]similar.Problem, error) {
-	read := s.Index
-	if filed {
-		read = s.IndexWithStates
-	}
-	all, err := read(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("similar problems: %w", err)
-	}
-	found := all.Similar(b, similar.Builtin, similar.Least, n, func(p *index.Problem) bool { return !filed || p.Bug != 0 })
-	if len(found) == 0 {
-		return nil, nil
-	}
-	of := make([]crash.ProblemCursor, len(found))
-	for i := range found {
-		of[i].ID = found[i].ID
-	}
-	problems, err := s.ProblemsByID(ctx, of)
-	if err != nil {
-		return nil, fmt.Errorf("similar problems: %w", err)
-	}
-	for i := range found {
-		for _, p := range problems {
-			if p.ID == found[i].ID {
-				found[i].Bucket = *p.Bucket
-			}
-		}
-		if err := s.Judge(ctx, &found[i].Bucket); err != nil {
-			return nil, fmt.Errorf("similar problems: %w", err)
-		}
-	}
-	return found, nil
 }

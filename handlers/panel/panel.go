@@ -783,7 +783,7 @@ func (s *Panel) AdviceFacts(
 		return stats.AdviceFacts{}, nil, err
 	}
 	facts := stats.AdviceFacts{Bucket: b, Named: len(report) == 0 || grouping.Informative(report)}
-	if len(found) > 0 && found[0].Score >= similar.Likely {
+	if len(found) > 0 && found[0].Likely {
 		facts.Similar = found[0].Bug
 	}
 	return facts, found, nil

@@ -152,7 +152,7 @@ func problem(user crash.User) problemsview.ProblemPage {
 		Grouping: problemsview.GroupingView{Rule: b.Rule, Signature: b.Signature,
 			Address: "https://crashes.example.org" + b.ID.Path()},
 	}
-	other := similar.Problem{Bucket: bucket(1), Score: similar.Likely,
+	other := similar.Problem{Bucket: bucket(1), Likely: true,
 		Order: similar.Order{Same: 2, Of: 4, Differs: "tide_parse_row_0"}}
 	other.SourcePackage = "tide-tools"
 	page.Similar = []similar.Problem{other}
