@@ -259,20 +259,49 @@ const maxName = 60 // code points of a function in a reason
 // Functions returns the functions that a signature names, from the top, without parts that change with each build.
 // It returns none if the rule makes signatures of other things.
 func Functions(rule crash.GroupingRule, signature string) []string {
-	if rule == crash.RuleAddress || rule == crash.RuleRecoverable || rule == crash.RulePackage || rule == crash.RuleHang {
-		return nil
-	}
 	_, rest, _ := strings.Cut(signature, ":") // the program
-	var names []string
-	for rest != "" && len(names) < maxFunctions {
+	var parts []string
+	for rest != "" && len(parts) < maxParts {
 		var part string
 		part, rest = NextPart(rest)
-		if part = bare(part); part != "" {
+		parts = append(parts, part)
+	}
+	isFunction := func(string) bool { return true }
+	switch rule { //nolint:exhaustive // see default
+	case crash.RuleDuplicateSignature, crash.RuleKernelCrash, crash.RuleOops:
+	case crash.RuleStacktrace, crash.RuleStackNames, crash.RuleStackPartial:
+		parts = parts[min(1, len(parts)):] // the signal
+	case crash.RuleTraceback, crash.RulePython:
+		parts = parts[min(1, len(parts)):] // the exception
+		slices.Reverse(parts)
+		isFunction = func(part string) bool { return !strings.ContainsAny(part, "@/") } // code outside of functions
+	case crash.RuleJava:
+		parts = parts[min(1, len(parts)):] // the exception
+		isFunction = func(part string) bool { return !strings.HasPrefix(part, "caused by ") }
+	case crash.RuleGoPanic, crash.RuleCompiler:
+		parts = parts[min(2, len(parts)):] // the kind of failure and the message
+	case crash.RuleRustPanic:
+		parts = slices.DeleteFunc(parts, isNumber)
+		parts = parts[min(3, len(parts)):] // the same, and the file
+	case crash.RuleKernel:
+		isFunction = func(part string) bool { // else it is a word of the problem: "KASAN", "soft lockup"
+			return !strings.ContainsAny(part, " -") && part != strings.ToUpper(part)
+		}
+	default:
+		return nil
+	}
+	var names []string
+	for _, part := range parts {
+		if part = bare(part); part != "" && isFunction(part) && len(names) < maxFunctions {
 			names = append(names, part)
 		}
 	}
 	return names
 }
+
+const maxParts = 2 * maxFunctions // of a signature
+
+func isNumber(part string) bool { return strings.Trim(part, "0123456789") == "" }
 
 // NextPart cuts a signature at its next single colon: those of C++ are double.
 func NextPart(s string) (part, rest string) {
@@ -289,16 +318,15 @@ func NextPart(s string) (part, rest string) {
 	return s, ""
 }
 
-// bare returns a part of a signature without module, offset and line. It is empty if nothing remains that names a
-// function: numbers are signals.
+// bare returns a part of a signature without module and offset. It is empty if nothing remains that names a function:
+// numbers are signals.
 func bare(part string) string {
 	if i := strings.LastIndex(part, " ["); i >= 0 && strings.HasSuffix(part, "]") {
 		part = part[:i]
 	}
 	part, _, _ = strings.Cut(part, "+0x")
-	part, _, _ = strings.Cut(part, "@")
 	part = strings.TrimSpace(part)
-	if part == "??" || strings.Trim(part, "0123456789") == "" {
+	if isNumber(part) || part == "??" || part == "<signal handler called>" || part[0] == '[' {
 		return ""
 	}
 	return part
