@@ -361,9 +361,9 @@ func TestSnapshotOfTwoServers(t *testing.T) {
 		}
 		want := "<span>" + crash.Counted(int64(round+1), "report", "reports") + "</span>"
 		for i := range servers {
-			if page := getText(t, "http://"+addresses[i]["listen"]+"/?period=year"); !strings.Contains(page, want) {
-				t.Errorf("front page: got %q, want %s", page, want)
-			}
+			eventually(t, "front page with "+want, func() bool { // a round counts it
+				return strings.Contains(getText(t, "http://"+addresses[i]["listen"]+"/?period=year"), want)
+			})
 		}
 		for _, p := range servers {
 			if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
