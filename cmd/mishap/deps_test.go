@@ -213,7 +213,7 @@ var rules = []rule{
 	{of: "crash/sender", ours: "crash/* " + noCores, never: "database testing"},
 	{of: "crash/*", ours: "crash/* " + noCores, never: pure},
 	{of: "tracker/*", ours: "crash/* tracker/* " + noCores},
-	{of: "notify/rules", ours: "crash", never: pure},
+	{of: "notify/rules", ours: "crash crash/pytext crash/stats crash/version", never: pure},
 	{of: "notify/*", ours: "crash/* notify/* " + noCores},
 
 	{of: "db/embedded", ours: "crash"},

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"path"
 	"slices"
 	"time"
 
@@ -74,13 +75,13 @@ func (f FacetField) changesWithTime() bool {
 // Concentrate compares the machines of a problem with others of the package. Those that report several
 // problems must be here only.
 func Concentrate(members []Member) Concentrations {
-	return concentrate(members, traitFields, true)
+	return concentrate(members, TraitFields, true)
 }
 
 // ConcentrateUpdate compares machines that crashed with an update with those that crashed with lower
 // versions. They did so on other days, so traits that change with time are left out.
 func ConcentrateUpdate(members []Member) Concentrations {
-	fields := slices.DeleteFunc(slices.Clone(traitFields), FacetField.changesWithTime)
+	fields := slices.DeleteFunc(slices.Clone(TraitFields), FacetField.changesWithTime)
 	c := concentrate(members, fields, false)
 	c.Update = true
 	return c
@@ -270,13 +271,13 @@ func (c *concentrating) compare() {
 	}
 }
 
-// sortedTraits returns the first traits in the order of traitFields, with versions of packages last.
+// sortedTraits returns the first traits in the order of TraitFields, with versions of packages last.
 func sortedTraits(traits []Trait) []Trait {
 	place := func(t Trait) int {
 		if t.Field.Package() != "" {
-			return len(traitFields)
+			return len(TraitFields)
 		}
-		return slices.Index(traitFields, t.Field)
+		return slices.Index(TraitFields, t.Field)
 	}
 	traits = slices.SortedFunc(slices.Values(traits), func(a, b Trait) int {
 		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.Field, b.Field), cmp.Compare(b.Value, a.Value))
@@ -618,6 +619,20 @@ func originName(origin string) string {
 		return "an unknown place"
 	}
 	return origin
+}
+
+// On reports whether something is concentrated on a value of a field that matches a pattern such as nvidia-*. An
+// empty field is any, and an empty pattern any value.
+func (c Concentrations) On(field FacetField, pattern string) bool {
+	return slices.ContainsFunc(c.Found, func(f Concentration) bool {
+		return slices.ContainsFunc(append([]Trait{f.Trait}, f.Same...), func(t Trait) bool {
+			if field != "" && t.Field != field {
+				return false
+			}
+			ok, err := path.Match(pattern, t.Value)
+			return pattern == "" || ok && err == nil
+		})
+	})
 }
 
 // Basis says what was compared: "15 machines with this problem and 10 with 2 other problems of tidewatch".

@@ -54,6 +54,27 @@ func (f FacetField) Package() string {
 // PackageFacet returns the field with the version of a package.
 func PackageFacet(name string) FacetField { return FacetField(facetPackage + name) }
 
+// facetLabels names fields whose names are no words.
+var facetLabels = map[FacetField]string{
+	FacetCPU: "CPU", FacetGraphics: "Graphics driver", FacetModel: "Model", FacetOrigin: "Third-party source",
+	FacetThirdParty: "Third-party package", FacetSeries: "Kernel series", FacetFlavour: "Kernel flavour",
+	FacetVirtual: "Virtual machine",
+}
+
+// Label returns the name of the field for people.
+func (f FacetField) Label() string {
+	if label, ok := facetLabels[f]; ok {
+		return label
+	}
+	if name := f.Package(); name != "" {
+		return "Version of " + name
+	}
+	if slices.Contains(FacetFields, f) {
+		return strings.ToUpper(string(f[:1])) + string(f[1:])
+	}
+	return string(f)
+}
+
 // Sources returns the fields of a report that the value is made of, and whether it is only an excerpt
 // of them, which more people may see. There are none if the value is a column of lists.
 func (f FacetField) Sources() (fields []string, excerpt bool) {

@@ -15,9 +15,9 @@ type Trait struct {
 	Value string
 }
 
-// traitFields lists the fields whose values can stand out, besides the versions of packages. If two
+// TraitFields lists the fields in whose values a problem can be concentrated, besides the versions of packages. If two
 // fields tell the same machines apart, a sentence names the one that comes first.
-var traitFields = []FacetField{FacetRelease, FacetVersion, FacetArchitecture, FacetOrigin, FacetThirdParty,
+var TraitFields = []FacetField{FacetRelease, FacetVersion, FacetArchitecture, FacetOrigin, FacetThirdParty,
 	FacetGraphics, FacetModel, FacetVirtual, FacetKernel, FacetSeries, FacetFlavour, FacetDesktop, FacetSession,
 	FacetLocale, FacetCPU}
 
@@ -42,7 +42,7 @@ const (
 // NewTraits returns the traits of a report.
 func NewTraits(s crash.Summary, f crash.Fields) Traits {
 	t := Traits{fields: map[FacetField]bool{}, packages: strings.TrimSpace(f["Dependencies"]) != ""}
-	for _, field := range traitFields {
+	for _, field := range TraitFields {
 		for _, value := range field.ValuesIn(s, f) {
 			t.add(field, value)
 		}

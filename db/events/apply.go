@@ -20,6 +20,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/audit"
 	"mishap/crash/index"
+	"mishap/crash/stats"
 	"mishap/db"
 	"mishap/db/people"
 	"mishap/notify/rules"
@@ -260,11 +261,60 @@ func (r *round) meeting(ctx context.Context, edges []rules.Edge) (some []rules.E
 
 // meets reports whether the further conditions of a rule hold for the problem of an event.
 func (r *round) meets(ctx context.Context, rule *rules.Rule, e crash.Event) (bool, error) {
-	if e.Bucket == nil || rule.If.Duplicate == rules.DuplicateEither {
+	if e.Bucket == nil || rule.If == (rules.Conditions{}) {
 		return true, nil
 	}
-	may, err := r.o.Facts.MayBeDuplicate(ctx, *e.Bucket)
-	return may == (rule.If.Duplicate == rules.DuplicateOnly), db.Wrap(err, "conditions of rule %d", rule.ID)
+	if rule.If.Duplicate != rules.DuplicateEither {
+		may, err := r.o.Facts.MayBeDuplicate(ctx, *e.Bucket)
+		if err != nil || may != (rule.If.Duplicate == rules.DuplicateOnly) {
+			return false, db.Wrap(err, "conditions of rule %d", rule.ID)
+		}
+	}
+	if rule.If.Concentrated == (rules.Concentrated{}) {
+		return true, nil
+	}
+	is, err := r.concentrated(ctx, *e.Bucket, rule.If.Concentrated)
+	return is, db.Wrap(err, "conditions of rule %d", rule.ID)
+}
+
+// concentratedKey identifies a condition about where a problem is concentrated.
+type concentratedKey struct {
+	problem crash.BucketID
+	rules.Concentrated
+}
+
+// notConcentrated says when such a condition did not hold, and on how many machines the problem was then.
+type notConcentrated struct {
+	day      time.Time
+	machines int64
+}
+
+const (
+	maxNotConcentrated = 10_000
+	// askedAgain is by which share more machines must have a problem before the same question may have another answer.
+	askedAgain = 5
+)
+
+// concentrated reports whether a problem is concentrated. The answer takes hundreds of reports, and the same edge is
+// found in each round, so a negative answer is valid for the day, or until a fifth more machines have the problem.
+func (r *round) concentrated(ctx context.Context, id crash.BucketID, c rules.Concentrated) (bool, error) {
+	p, ok := r.ix.Problem(id)
+	if !ok {
+		return false, nil
+	}
+	key, today := concentratedKey{id, c}, crash.Midnight(r.now)
+	if last, ok := r.not[key]; ok && last.day.Equal(today) && p.Systems < last.machines+max(1, last.machines/askedAgain) {
+		return false, nil
+	}
+	field, pattern := c.Stats()
+	is, err := r.o.Facts.ConcentratedOn(ctx, id, field, pattern)
+	if err == nil && !is {
+		if len(r.not) >= maxNotConcentrated {
+			clear(r.not)
+		}
+		r.not[key] = notConcentrated{today, p.Systems}
+	}
+	return is, err
 }
 
 // seen reports which of the edges are stored.
@@ -677,6 +727,8 @@ type Actions interface {
 type Facts interface {
 	// MayBeDuplicate reports whether a problem may be a duplicate of an older one.
 	MayBeDuplicate(ctx context.Context, problem crash.BucketID) (bool, error)
+	// ConcentratedOn reports whether a problem is concentrated on a value of a field that matches a pattern.
+	ConcentratedOn(ctx context.Context, problem crash.BucketID, field stats.FacetField, pattern string) (bool, error)
 }
 
 // EvaluatorOptions configure an Evaluator.
@@ -699,6 +751,7 @@ type Evaluator struct {
 
 	mu   sync.Mutex // held during a round
 	done string     // what the last round has evaluated, see fingerprint
+	not  map[concentratedKey]notConcentrated
 }
 
 // NewEvaluator returns an Evaluator. A background task calls Round.
@@ -706,7 +759,7 @@ func NewEvaluator(s *Store, o EvaluatorOptions) *Evaluator {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Evaluator{store: s, o: o}
+	return &Evaluator{store: s, o: o, not: map[concentratedKey]notConcentrated{}}
 }
 
 // progress says which changes have been evaluated.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/checktest"
 	"mishap/crash/grouping"
+	"mishap/crash/stats"
 	"mishap/db"
 	"mishap/db/dbtest"
 	"mishap/db/events"
@@ -756,5 +758,67 @@ func TestDuplicates(t *testing.T) {
 		other := r
 		other.If = rules.Conditions{}
 		checktest.Equal(t, "another condition starts anew", r.SameCondition(other), false)
+	}
+}
+
+// countedFacts counts the questions that take many reports.
+type countedFacts struct {
+	*problems.Store
+	asked atomic.Int64
+}
+
+func (f *countedFacts) ConcentratedOn(
+	ctx context.Context, id crash.BucketID, field stats.FacetField, pattern string,
+) (bool, error) {
+	f.asked.Add(1)
+	return f.Store.ConcentratedOn(ctx, id, field, pattern)
+}
+
+// TestConcentrated checks that rules about concentrated problems act once these are, and ask rarely.
+func TestConcentrated(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, events.EvaluatorOptions{})
+	facts := &countedFacts{Store: problems.New(w.store)}
+	w.o = events.EvaluatorOptions{Facts: facts}
+	w.restart(t, 1)
+	for name, c := range map[string]rules.Concentrated{
+		"nvidia": {Field: stats.FacetGraphics, Value: "nvidia-*"}, "any": {Field: rules.ConcentratedAny},
+		"radeon": {Field: stats.FacetGraphics, Value: "radeon"}, "desktop": {Field: stats.FacetDesktop},
+	} {
+		user := w.user(t, name, crash.RoleTriager)
+		w.save(t, rules.Rule{Name: name, Scope: rules.Scope{Kind: rules.Everything}, When: crash.EventNew, Machines: 3,
+			Enabled: true, If: rules.Conditions{Concentrated: c}, Actions: rules.Actions{Users: []int64{user}}})
+	}
+	w.evaluate(t)
+	w.set(begin.Add(time.Hour))
+	plain := crash.Fields{"Uname": "Linux 6.8.0-41-generic x86_64", "CurrentDesktop": "KDE"}
+	for i := range 20 {
+		w.report(t, fmt.Sprint("/usr/bin/tide:11:other", i%2), fmt.Sprint("other ", i), "tide 1.0-1", plain)
+	}
+	nvidia := crash.Fields{"Uname": plain["Uname"], "CurrentDesktop": "KDE", "NonfreeKernelModules": "nvidia",
+		".proc.driver.nvidia.version": "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.120"}
+	const signature = "/usr/bin/tide:11:f:g:h"
+	w.machines(t, signature, 2, "tide 1.0-1", nvidia)
+	w.evaluate(t)
+	wantLines(t, "two machines", w.events(t))
+	asked := facts.asked.Load()
+	if asked == 0 {
+		t.Fatal("nobody asked about the problems with ten machines")
+	}
+	for range 3 { // the same machines report the same again
+		w.report(t, "/usr/bin/tide:11:other1", "other 1", "tide 1.0-1", plain)
+		w.report(t, signature, "machine 1", "tide 1.0-1", nvidia)
+		w.evaluate(t)
+	}
+	checktest.Equal(t, "questions without a new machine", facts.asked.Load(), asked)
+	w.machines(t, signature, 9, "tide 1.0-1", nvidia)
+	w.evaluate(t)
+	wantLines(t, "nine machines", w.events(t), "01 new /usr/bin/tide:11:f:g:h crashed to any",
+		"01 new /usr/bin/tide:11:f:g:h crashed to nvidia")
+	for value, n := range map[string]int{"nvidia-*": 1, "nvidia-5?0": 1, "": 1, "nvidia": 1, "nvidia-47*": 0} {
+		found := dbtest.Must(w.rules.Rehearse(t.Context(), rules.Rule{When: crash.EventNew, Machines: 1,
+			If:    rules.Conditions{Concentrated: rules.Concentrated{Field: stats.FacetGraphics, Value: value}},
+			Scope: rules.Scope{Kind: rules.Everything}}, w.o.Facts))(t)
+		checktest.Equal(t, "rehearsed lines of "+value, len(found.Lines), n)
 	}
 }

@@ -90,6 +90,20 @@ func (s *Store) Concentrations(ctx context.Context, b crash.Bucket, scope Concen
 	return c, nil
 }
 
+// ConcentratedOn reports whether a problem is concentrated on a value of a field that matches a pattern, see
+// [stats.Concentrations.On].
+func (s *Store) ConcentratedOn(
+	ctx context.Context, problem crash.BucketID, field stats.FacetField, pattern string,
+) (bool, error) {
+	ctx = db.Everything(ctx)
+	b, err := s.Bucket(ctx, problem)
+	if err != nil {
+		return false, err
+	}
+	c, err := s.Concentrations(ctx, b, ConcentrationScope{})
+	return c.On(field, pattern), err
+}
+
 func (s *Store) concentrations(ctx context.Context, args pgx.NamedArgs) (c stats.Concentrations, some bool, err error) {
 	here, err := s.sampled(ctx, sqlMachinesHere, args)
 	if err != nil {

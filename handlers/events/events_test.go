@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
 	"mishap/crash"
 	"mishap/crash/checktest"
 	"mishap/crash/crashtest"
+	"mishap/crash/privacy"
 	"mishap/db/dbtest"
 	"mishap/db/events"
 	"mishap/handlers/handlertest"
@@ -165,6 +167,30 @@ func TestRuleFormSaysWhatIsWrong(t *testing.T) {
 	if got, _ := page.Find("#rule-machines").Attr("value"); got != "many" {
 		t.Errorf("the typed text is lost: got %q", got)
 	}
+}
+
+// TestRuleOfConcentrated saves a condition about where problems are concentrated, and checks that private fields
+// are refused.
+func TestRuleOfConcentrated(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{Privacy: dbtest.Must(privacy.Parse("MachineType=private",
+		"restricted"))(t)})
+	c := site.As(t, crash.RoleAdmin)
+	on := func(field, value string) url.Values {
+		return ruleForm(url.Values{"do": {"save"}, "concentrated": {field}, "concentrated_value": {value}})
+	}
+	for _, wrong := range []url.Values{on("model", ""), on("any", "x"), on("graphics", "a["), on("Stacktrace", "")} {
+		c.Post("/admin/rules", wrong).Want(http.StatusUnprocessableEntity).WantText("#rule-concentrated-wrong", ".")
+	}
+	form := on("graphics", "nvidia-*")
+	page := c.Post("/admin/rules", form).Want(http.StatusUnprocessableEntity)
+	form.Set("rehearsed", page.Attr("#rule-form input[name=rehearsed]", "value"))
+	c.Post("/admin/rules", form).Want(http.StatusSeeOther)
+	c.Get("/admin/rules").WantText(".rule-list", "is new and it is concentrated on graphics driver nvidia-*, notify")
+	r := dbtest.Must(site.Events.Rules(t.Context()))(t)[0]
+	edit := c.Get("/admin/rules/" + strconv.FormatInt(r.ID, 10)).Want(http.StatusOK)
+	checktest.Equal(t, "field", edit.Attr("#rule-concentrated option[selected]", "value"), "graphics")
+	checktest.Equal(t, "value", edit.Attr("#rule-concentrated_value", "value"), "nvidia-*")
 }
 
 // TestRuleSwitches checks switching off, deleting and restoring, and the audit trail.

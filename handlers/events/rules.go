@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"mishap/crash"
+	"mishap/crash/privacy"
+	"mishap/crash/stats"
 	"mishap/handlers/web"
 	"mishap/notify/rules"
 	view "mishap/views/events"
@@ -239,6 +241,7 @@ func formOf(rule rules.Rule, accounts map[int64]string) url.Values {
 		"names": {strings.Join(rule.Scope.Names, " ")}, "when": {string(rule.When)},
 		"machines": {strconv.FormatInt(rule.Machines, 10)}, "assign": {a.Assign}, "tag": {a.Tag},
 		"embargo": {string(a.Embargo)}, "duplicate": {string(rule.If.Duplicate)},
+		"concentrated": {string(rule.If.Concentrated.Field)}, "concentrated_value": {rule.If.Concentrated.Value},
 	}
 	if rule.Weeks > 0 {
 		v.Set("weeks", strconv.Itoa(rule.Weeks))
@@ -295,7 +298,8 @@ func (s *Pages) readRule(r *http.Request, old rules.Rule, endpoints []crash.Endp
 	if rule.When == crash.EventQuiet {
 		rule.Weeks = int(number(form.Get("weeks")))
 	}
-	rule.If = rules.Conditions{Duplicate: rules.Duplicate(form.Get("duplicate"))}
+	rule.If = rules.Conditions{Duplicate: rules.Duplicate(form.Get("duplicate")), Concentrated: rules.Concentrated{
+		Field: stats.FacetField(form.Get("concentrated")), Value: strings.TrimSpace(form.Get("concentrated_value"))}}
 	a := rules.Actions{Followers: on("followers"), Administrators: on("administrators"),
 		Assign: strings.TrimSpace(form.Get("assign")), Tag: strings.TrimSpace(form.Get("tag")),
 		Embargo: rules.Embargo(form.Get("embargo")), Queue: form.Get("bugs") == "queue", File: form.Get("bugs") == "file"}
@@ -320,6 +324,9 @@ func (s *Pages) readRule(r *http.Request, old rules.Rule, endpoints []crash.Endp
 	a.Users = users
 	rule.Actions = a
 	wrong := rule.Check()
+	if f, _ := rule.If.Concentrated.Stats(); f != "" && !web.PermitsFacet(s.web, privacy.Restricted, f) {
+		wrong["concentrated"] = "Not everybody who sees what the rule does may see this field. Choose another one."
+	}
 	if len(unknown) > 0 {
 		wrong["people"] = rules.UnknownPeople(unknown)
 		delete(wrong, "actions") // it may be only that this account is missing

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"mishap/crash"
+	"mishap/crash/stats"
 )
 
 // ScopeKind is the kind of problems that a rule watches.
@@ -66,7 +67,43 @@ type Rule struct {
 // Conditions are what else must hold when something happens to a problem. They are evaluated then; if they do not hold,
 // again whenever the same is found anew.
 type Conditions struct {
-	Duplicate Duplicate `json:"duplicate,omitempty"`
+	Duplicate    Duplicate    `json:"duplicate,omitempty"`
+	Concentrated Concentrated `json:"concentrated,omitzero"`
+}
+
+// Concentrated is a condition about problems that some machines have more often than others. The zero value is none.
+type Concentrated struct {
+	Field stats.FacetField `json:"field"`           // one of stats.TraitFields, or ConcentratedAny
+	Value string           `json:"value,omitempty"` // pattern such as nvidia-*; empty: any value
+}
+
+// ConcentratedAny stands for any field.
+const ConcentratedAny stats.FacetField = "any"
+
+// Stats returns the field and pattern as [stats.Concentrations.On] wants them.
+func (c Concentrated) Stats() (field stats.FacetField, pattern string) {
+	if c.Field == ConcentratedAny {
+		return "", ""
+	}
+	return c.Field, c.Value
+}
+
+func (c Concentrated) phrase() string {
+	switch {
+	case c.Field == ConcentratedAny:
+		return "it is concentrated"
+	case c.Value == "":
+		return "it is concentrated by " + lowerFirst(c.Field.Label())
+	}
+	return "it is concentrated on " + lowerFirst(c.Field.Label()) + " " + c.Value
+}
+
+// lowerFirst returns a label within a sentence.
+func lowerFirst(label string) string {
+	if strings.ToUpper(label) == label {
+		return label
+	}
+	return strings.ToLower(label[:1]) + label[1:]
 }
 
 // Duplicate is a condition about problems that may be duplicates of older ones.
@@ -89,6 +126,9 @@ func (c Conditions) phrases() (all []string) {
 		all = append(all, "it may be a duplicate")
 	case DuplicateNever:
 		all = append(all, "it is no possible duplicate")
+	}
+	if c.Concentrated != (Concentrated{}) {
+		all = append(all, c.Concentrated.phrase())
 	}
 	return all
 }
@@ -208,6 +248,18 @@ func (r Rule) checkConditions(wrong Problems) {
 	if !slices.Contains(Duplicates, r.If.Duplicate) {
 		wrong["duplicate"] = "Choose whether the problem may be a duplicate."
 	}
+	switch c := r.If.Concentrated; {
+	case c.Field == "" && c.Value != "", c.Field == ConcentratedAny && c.Value != "":
+		wrong["concentrated"] = "Choose the field that has the value."
+	case c.Field != "" && c.Field != ConcentratedAny && !slices.Contains(stats.TraitFields, c.Field):
+		wrong["concentrated"] = "Choose one of the fields."
+	case !isLine(c.Value):
+		wrong["concentrated"] = "A value has at most 100 characters."
+	default:
+		if _, err := path.Match(c.Value, ""); err != nil {
+			wrong["concentrated"] = "“" + c.Value + "” is not a valid pattern. Use * for any characters, such as nvidia-*."
+		}
+	}
 	if !r.AboutProblems() && r.If != (Conditions{}) {
 		wrong["when"] = "Credentials are no problem: choose no further conditions."
 	}
@@ -270,6 +322,12 @@ func (r Rule) checkActions(wrong Problems) {
 			wrong[field] = "A name has at most 100 characters and no spaces."
 		}
 	}
+}
+
+// isLine reports whether a text can be stored as a pattern of values.
+func isLine(s string) bool {
+	line, ok := crash.CleanLine(s, maxText)
+	return ok && line == s
 }
 
 // isWord reports whether a text is a name without spaces that can be stored, or empty.

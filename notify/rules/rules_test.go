@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/stats"
 	"mishap/notify/rules"
 )
 
@@ -39,6 +40,12 @@ func TestSentence(t *testing.T) {
 				rules.Scope{Kind: rules.OfTeam, Names: []string{"desktop-bugs"}}
 			r.Actions = rules.Actions{Administrators: true, Users: []int64{1, 2}, Endpoints: []int64{7}, Assign: "ada",
 				Tag: "named"}
+		},
+		"When a problem of mesa is new and at least 3 machines report it and it is concentrated on graphics driver " +
+			"nvidia-*, notify its followers.": func(r *rules.Rule) {
+			r.Scope, r.Machines, r.Actions = rules.Scope{Kind: rules.OfPackage, Names: []string{"mesa"}}, 3,
+				rules.Actions{Followers: true}
+			r.If.Concentrated = rules.Concentrated{Field: stats.FacetGraphics, Value: "nvidia-*"}
 		},
 		"When the tracker does not accept mishap's credentials, notify administrators.": func(r *rules.Rule) {
 			r.When, r.Scope = crash.EventTracker, rules.Scope{Kind: rules.Everything}
@@ -80,6 +87,14 @@ func TestCheck(t *testing.T) {
 			r.When, r.Actions = crash.EventTracker,
 				rules.Actions{Administrators: true}
 		}},
+		"value of any field": {"concentrated",
+			func(r *rules.Rule) { r.If.Concentrated = rules.Concentrated{Field: rules.ConcentratedAny, Value: "x"} }},
+		"value of no field": {"concentrated",
+			func(r *rules.Rule) { r.If.Concentrated = rules.Concentrated{Value: "x"} }},
+		"field of no trait": {"concentrated",
+			func(r *rules.Rule) { r.If.Concentrated = rules.Concentrated{Field: "ProcMaps"} }},
+		"bad pattern of values": {"concentrated",
+			func(r *rules.Rule) { r.If.Concentrated = rules.Concentrated{Field: stats.FacetModel, Value: "a["} }},
 		"tag with a blank": {"tag", func(r *rules.Rule) { r.Actions.Tag = "a b" }},
 	} {
 		r := valid()

@@ -2940,9 +2940,9 @@ func facets(v FacetsView, oob templ.Attributes) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var123 string
-			templ_7745c5c3_Var123, templ_7745c5c3_Err = templ.JoinStringErrs(facetLabel(f))
+			templ_7745c5c3_Var123, templ_7745c5c3_Err = templ.JoinStringErrs(f.Label())
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/problems/list.templ`, Line: 489, Col: 20}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/problems/list.templ`, Line: 489, Col: 16}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var123))
 			if templ_7745c5c3_Err != nil {
@@ -3090,7 +3090,7 @@ func facetTable(v FacetsView, f stats.Facet) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = layout.TableHead(facetLabel(f.Field), "Bars|hidden", "Here|num", "Elsewhere|num").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = layout.TableHead(f.Field.Label(), "Bars|hidden", "Here|num", "Elsewhere|num").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -48,7 +48,7 @@ func (l ReportList) inFull() string {
 // SampleText says how many reports have the chosen value of a field.
 func (l ReportList) SampleText() string {
 	return fmt.Sprintf("%s with %s “%s” among the newest %s.", crash.Counted(int64(len(l.Rows)), "report", "reports"),
-		facetLabel(l.Choice.Facet), facetValue(l.Choice.Value), crash.Count(int64(l.Sample))+inFull(l.Bodies))
+		l.Choice.Facet.Label(), facetValue(l.Choice.Value), crash.Count(int64(l.Sample))+inFull(l.Bodies))
 }
 
 // Keep adds a query to the addresses of the list's pages.
@@ -213,26 +213,6 @@ func hiddenFields(q url.Values, own []string) []hiddenField {
 }
 
 type hiddenField struct{ name, value string }
-
-// facetLabels names fields whose names are no words.
-var facetLabels = map[stats.FacetField]string{
-	stats.FacetCPU: "CPU", stats.FacetGraphics: "Graphics driver", stats.FacetModel: "Model",
-	stats.FacetOrigin: "Third-party source", stats.FacetThirdParty: "Third-party package",
-	stats.FacetSeries: "Kernel series", stats.FacetFlavour: "Kernel flavour", stats.FacetVirtual: "Virtual machine",
-}
-
-func facetLabel(f stats.FacetField) string {
-	if label, ok := facetLabels[f]; ok {
-		return label
-	}
-	if name := f.Package(); name != "" {
-		return "Version of " + name
-	}
-	if slices.Contains(stats.FacetFields, f) {
-		return strings.ToUpper(string(f[:1])) + string(f[1:])
-	}
-	return string(f)
-}
 
 func facetValue(value string) string {
 	if value == "" {
