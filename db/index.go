@@ -717,6 +717,7 @@ func (st *statuses) judge(old *statuses, now time.Time) {
 type judging struct {
 	*statuses
 	now   time.Time
+	until index.Day // later reports do not count
 	known map[packageIn]stats.VersionsByRelease
 }
 
@@ -727,7 +728,7 @@ type packageIn struct {
 }
 
 func (st *statuses) judging(now time.Time) judging {
-	return judging{st, now, map[packageIn]stats.VersionsByRelease{}}
+	return judging{st, now, index.LastDay, map[packageIn]stats.VersionsByRelease{}}
 }
 
 // of returns the status of a problem in the index.
@@ -757,6 +758,9 @@ func (j judging) seen(b crash.Bucket, p *index.Problem) ([]crash.VersionSeen, pa
 	if slices.Contains(j.hidden, p.ID) {
 		ix = j.ix
 	}
+	if j.until != index.LastDay {
+		return j.ix.OccurrencesUntil(p, j.until), packageIn{ix, b.Package}
+	}
 	return j.ix.Occurrences(p, index.DayOf(j.now)), packageIn{ix, b.Package}
 }
 
@@ -764,7 +768,7 @@ func (j judging) seen(b crash.Bucket, p *index.Problem) ([]crash.VersionSeen, pa
 func (j judging) watch(b crash.Bucket, p *index.Problem, manual crash.ManualStatus) []stats.FixWatch {
 	seen, of := j.seen(b, p)
 	known := slices.Concat(slices.Collect(maps.Values(j.versions(of)))...)
-	recent := of.ix.PackageReportsSince(of.name, index.DayOf(j.now.AddDate(0, 0, 1-stats.PaceDays)))
+	recent := of.ix.PackageReports(of.name, index.DayOf(j.now.AddDate(0, 0, 1-stats.PaceDays)), j.until)
 	for i, k := range known {
 		known[i].Recent = recent[index.InVersion{Release: k.Release, Version: k.Version}]
 	}
@@ -827,8 +831,10 @@ func (j judging) versions(of packageIn) stats.VersionsByRelease {
 	if known, ok := j.known[of]; ok {
 		return known
 	}
-	known := j.inUse.known(of.name)
-	reports := of.ix.PackageReports(of.name)
+	known := slices.DeleteFunc(j.inUse.known(of.name), func(k stats.VersionKnown) bool {
+		return j.until != index.LastDay && index.DayOf(k.Since) > j.until
+	})
+	reports := of.ix.PackageReports(of.name, 0, j.until)
 	for i, k := range known {
 		known[i].Reports = reports[index.InVersion{Release: k.Release, Version: k.Version}]
 	}

@@ -87,6 +87,7 @@ func (s *Server) routes() (http.Handler, error) {
 		public.Get("/problems.{format}", do(export.File(s.lists.ExportProblems)))
 		public.Get("/package/{name}", do(s.web.CachePage(problems.CompareQuery, s.lists.ShowPackage)))
 		public.Get(stats.GatePath, do(s.web.CachePage(problems.GateQuery, s.lists.ShowGate)))
+		public.Get(crash.WeeklyPath, do(s.web.CachePage(problems.WeeklyQuery, s.lists.ShowWeekly)))
 		public.Get(problemsview.PathFixes, do(s.web.CachePage(problems.FixesQuery, s.lists.ShowFixes)))
 		public.Get("/release/{name}", do(s.web.CachePage(problems.NoQuery, s.lists.ShowRelease)))
 		public.Get("/problem/{id}", do(s.lists.OrOld(s.web.CachePage(s.problems.ProblemQuery, s.problems.ShowProblem))))

@@ -323,6 +323,9 @@ func (a cell) compare(b cell) int {
 // Day is a UTC day, counted from 2000-01-01, as in PostgreSQL.
 type Day uint16
 
+// LastDay is later than all days on which reports count.
+const LastDay Day = 1<<16 - 1
+
 var firstDay = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // DayOf returns the day of t. Times outside 2000–2179 become the nearest day.
@@ -426,6 +429,17 @@ func (ix *Index) Occurrences(p *Problem, today Day) []crash.VersionSeen {
 	seen := occurrences{ix: ix, today: today}
 	for l := range ix.bucketsOf(p.at) {
 		seen.add(l.cells, ix.programs.values[l.program].Package == p.Package, nil)
+	}
+	return seen.result()
+}
+
+// OccurrencesUntil returns the same as they were at the end of a day.
+func (ix *Index) OccurrencesUntil(p *Problem, day Day) []crash.VersionSeen {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	seen := occurrences{ix: ix, today: day}
+	for l := range ix.bucketsOf(p.at) {
+		seen.add(within(l.cells, 0, day), ix.programs.values[l.program].Package == p.Package, nil)
 	}
 	return seen.result()
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"sort"
 	"strings"
@@ -935,24 +934,19 @@ type InVersion struct {
 }
 
 // PackageReports returns the numbers of reports of a binary package by release and version, over all
-// its problems and the days of the index. The result is cached; callers must not modify it.
-func (ix *Index) PackageReports(name string) map[InVersion]int64 {
-	return ix.PackageReportsSince(name, 0)
-}
-
-// PackageReportsSince returns the same as PackageReports, from a day on.
-func (ix *Index) PackageReportsSince(name string, since Day) map[InVersion]int64 {
+// its problems and the days from since to until. The result is cached; callers must not modify it.
+func (ix *Index) PackageReports(name string, since, until Day) map[InVersion]int64 {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	type packageReports struct {
-		name  string
-		since Day
+		name string
+		span
 	}
-	return cached(ix, packageReports{name, since}, func() map[InVersion]int64 {
+	return cached(ix, packageReports{name, span{since, until}}, func() map[InVersion]int64 {
 		counts := map[uint64]int64{}
 		for at := range ix.inPackage(name) {
 			if l := ix.bucket(at); ix.programs.values[l.program].Package == name {
-				for _, c := range within(l.cells, since, math.MaxUint16) {
+				for _, c := range within(l.cells, since, until) {
 					counts[ix.inRelease(c)] += int64(c.n)
 				}
 			}

@@ -15,6 +15,27 @@ import (
 // problem, before the problem counts as gone. The newer versions must also have enough reports.
 const quietDays = 7
 
+// BugAsOf returns a bug as it was at a time, as far as the tracker says when its tasks were closed: those that were
+// closed later are open.
+func BugAsOf(b crash.Bug, t time.Time) crash.Bug {
+	open := func(tasks []crash.BugTask) []crash.BugTask {
+		tasks = slices.Clone(tasks)
+		for i := range tasks {
+			if tasks[i].Complete && tasks[i].Closed.After(t) {
+				tasks[i].Complete, tasks[i].Status, tasks[i].Closed = false, "", time.Time{}
+			}
+		}
+		return tasks
+	}
+	b.State.Tasks = open(b.State.Tasks)
+	if b.Master != nil {
+		master := *b.Master
+		master.Tasks = open(master.Tasks)
+		b.Master = &master
+	}
+	return b
+}
+
 // Judge computes the status of a problem in each release. b contains the bug and the counts, seen
 // the occurrences of the problem, and inUse the versions of its package that any report came from,
 // with the number of these reports.

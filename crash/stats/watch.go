@@ -233,6 +233,14 @@ func (w FixWatch) Labelled(change func(string) string) FixWatch {
 	return w
 }
 
+// in names the fix after "fix": "in 1.4-2" or "after 1.4-1".
+func (w FixWatch) in() string {
+	if w.Fix != "" {
+		return "in " + w.Fix
+	}
+	return w.Name()
+}
+
 // OnlyProposed reports whether all reports from versions with the fix come from the proposed part of the archive.
 func (w FixWatch) OnlyProposed() bool { return w.Reports > 0 && w.Proposed >= w.Reports }
 
@@ -292,6 +300,12 @@ func (w FixWatch) Text() string {
 		return text + "; the problem was not seen before it."
 	}
 	return text + "; " + expected + " without a fix. " + w.when()
+}
+
+// Short says in a few words that the fix works: "The reports confirm the fix in 1.4-2 of 24.04.".
+func (w FixWatch) Short() string {
+	return "The reports confirm the fix " + w.in() + " of " +
+		w.Release.Short() + "."
 }
 
 func (w FixWatch) orLater() string {

@@ -10,7 +10,6 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/index"
-	"mishap/crash/stats"
 	"mishap/db"
 	"mishap/handlers/panel"
 	"mishap/handlers/web"
@@ -43,41 +42,6 @@ type newsEntry struct {
 	read   bool // for this reason, less than keptRead ago
 }
 
-// newsRules says for which reason a problem is in the list.
-type newsRules struct {
-	index  *index.Index
-	today  index.Day
-	week   time.Time // the past week begins
-	rising map[crash.BucketID]stats.Rise
-}
-
-func (s *choices) newsRules(b *index.Index) newsRules {
-	today := index.DayOf(s.web.Now())
-	week, _ := s.web.LastDays(crash.PeriodWeek.Days())
-	return newsRules{b, today, week, b.Rising(today)}
-}
-
-// reason returns why a problem is in the list, or "". What somebody has decided is not, except when it is seen in a
-// version with the fix.
-func (n newsRules) reason(p *index.Problem) crash.NewsReason {
-	_, rising := n.rising[p.ID]
-	switch {
-	case p.Triage != nil && p.Triage.Muted:
-		return ""
-	case p.State == crash.StateRegression, db.ManualOf(n.index, p, n.today).SeenAgain():
-		return crash.NewsAgain
-	case p.Triage != nil && (p.Triage.WontFix || len(p.Triage.Fixes) > 0), p.Assignee().Name != "":
-		return ""
-	case !p.First().At.Before(n.week):
-		return crash.NewsNew
-	case rising:
-		return crash.NewsRising
-	case p.State == crash.StateUnfiled:
-		return crash.NewsUndecided
-	}
-	return ""
-}
-
 // readNews returns what is new for the current person: in all packages, or in what they follow.
 func (s *choices) readNews(r *http.Request, mine bool) (*news, error) {
 	ctx, user := r.Context(), web.CurrentUser(r)
@@ -101,7 +65,8 @@ func (s *choices) readNews(r *http.Request, mine bool) (*news, error) {
 		}
 		chosen = selected.match
 	}
-	rules, now := s.newsRules(b), s.web.Now()
+	now := s.web.Now()
+	rules := db.NewsOf(b, now)
 	found := &news{index: b, filter: view.ListChoice{Period: crash.PeriodYear}.FilterOn(now)}
 	// wanted reports whether a problem is unread, or was read so recently that the way back still leads to it.
 	wanted := func(p *index.Problem, reason crash.NewsReason) bool {
@@ -111,12 +76,12 @@ func (s *choices) readNews(r *http.Request, mine bool) (*news, error) {
 	oldest := found.filter
 	oldest.Sort, oldest.Ascending = index.ByFirst, true
 	rows, _ := b.All(oldest, func(p *index.Problem) bool {
-		reason := rules.reason(p)
+		reason := rules.Reason(p)
 		return reason != "" && chosen(p) && wanted(p, reason)
 	})
 	undecided := 0
 	for _, row := range rows {
-		reason := rules.reason(row.Problem)
+		reason := rules.Reason(row.Problem)
 		if reason == crash.NewsUndecided {
 			undecided++
 		}
@@ -132,14 +97,14 @@ func (s *choices) readNews(r *http.Request, mine bool) (*news, error) {
 }
 
 // compare sorts entries with the same reason: what has just happened first, but the oldest of the undecided ones.
-func (e newsEntry) compare(other newsEntry, rules newsRules) int {
+func (e newsEntry) compare(other newsEntry, rules db.News) int {
 	switch e.reason {
 	case crash.NewsAgain:
 		return other.Last().At.Compare(e.Last().At)
 	case crash.NewsNew:
 		return other.First().At.Compare(e.First().At)
 	case crash.NewsRising:
-		return cmp.Compare(rules.rising[other.ID].Week, rules.rising[e.ID].Week)
+		return cmp.Compare(rules.Rising[other.ID].Week, rules.Rising[e.ID].Week)
 	case crash.NewsUndecided:
 	}
 	return e.First().At.Compare(other.First().At)
@@ -222,10 +187,10 @@ func (s *choices) markRead(r *http.Request, ids ...crash.BucketID) error {
 	if err != nil {
 		return err
 	}
-	rules, reasons := s.newsRules(b), map[crash.BucketID]crash.NewsReason{}
+	rules, reasons := db.NewsOf(b, s.web.Now()), map[crash.BucketID]crash.NewsReason{}
 	for _, id := range ids {
 		if p, ok := b.Problem(id); ok {
-			if reason := rules.reason(p); reason != "" {
+			if reason := rules.Reason(p); reason != "" {
 				reasons[p.ID] = reason
 			}
 		}

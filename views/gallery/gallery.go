@@ -207,6 +207,41 @@ func watchedFixes() []stats.FixWatch {
 	return all
 }
 
+// weekly returns a weekly report with n problems in each list.
+func weekly(user crash.User, n int) problemsview.WeeklyPage {
+	page := problemsview.WeeklyPage{Shell: shell("Weekly report", user), First: day(-6), Last: day(0), Newest: true,
+		Scope: crash.WeeklyScope{Kind: crash.WeeklySet, Name: "desktop-core"}, Mailed: n == 0,
+		Reports: int64(n) * 1411, Before: int64(n) * 1290, Problems: int64(n) * 5, Muted: int64(n / 10)}
+	if user.ID == 0 {
+		page.Scope = crash.WeeklyScope{Kind: crash.WeeklyAll}
+	}
+	page.Headline = crash.WeeklyHeadline(func(crash.WeeklyPart) int { return n })
+	var days []crash.DayCount
+	for i := range 56 {
+		for j, release := range releases {
+			days = append(days, crash.DayCount{Day: day(i - 55), Release: release, Reports: int64((i*7+j*13)%40) * int64(n)})
+		}
+	}
+	page.Chart = problemsview.NewChart(days, crash.Releases(), day(-55), day(0))
+	texts := map[crash.WeeklyPart]string{crash.WeeklyFixed: "Probably fixed in 24.04.",
+		crash.WeeklyBack: "Seen again after the fix in 26.04 and 24.04."}
+	for _, part := range crash.WeeklyParts {
+		list := problemsview.WeeklyPart{Part: part, Count: n}
+		for i := range min(n, crash.WeeklyRows) {
+			list.Rows = append(list.Rows, problemsview.WeeklyRow{Bucket: bucket(i % 5), Reports: int64(400 - i*30),
+				Before: int64(i * 20), Text: texts[part]})
+		}
+		page.Parts = append(page.Parts, list)
+	}
+	return page
+}
+
+func weeklyUnknown() problemsview.WeeklyPage {
+	page := weekly(viewer, 0)
+	page.Notice = problemsview.ReadingPackages("desktop-core")
+	return page
+}
+
 func withFixes() problemsview.ProblemPage {
 	page := problem(viewer)
 	page.Fixes = problemsview.FixesPart{Fixes: watchedFixes(), List: problemsview.FixesChoice{Package: "tidewatch"}.URL()}
@@ -379,6 +414,10 @@ func specimens() []specimen {
 		{"Problem for visitors", problemsview.Problem(problem(visitor))},
 		{"Problem", problemsview.Problem(problem(viewer))},
 		{"Problem, all verdicts about fixes", problemsview.Problem(withFixes())},
+		{"Weekly report", problemsview.Weekly(weekly(viewer, 14))},
+		{"Weekly report for visitors", problemsview.Weekly(weekly(visitor, 3))},
+		{"Weekly report, nothing", problemsview.Weekly(weekly(viewer, 0))},
+		{"Weekly report, packages not known yet", problemsview.Weekly(weeklyUnknown())},
 		{"Fix watch", problemsview.Fixes(fixesPage(visitor, watchedFixes()))},
 		{"Fix watch, too much", problemsview.Fixes(fixesPage(viewer, slices.Repeat(watchedFixes(), 30)))},
 		{"Fix watch, nothing", problemsview.Fixes(fixesPage(viewer, nil))},

@@ -526,7 +526,7 @@ func Fixes(p FixesPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 42, "<button>Show</button></form></div><nav class=\"my-controls\" aria-label=\"Verdict\"><a href=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 42, "<button>Show</button></form></div><nav class=\"verdicts\" aria-label=\"Verdict\"><a href=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
