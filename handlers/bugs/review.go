@@ -9,6 +9,7 @@ import (
 	"mishap/crash"
 	"mishap/crash/grouping"
 	"mishap/crash/index"
+	"mishap/crash/similar"
 	"mishap/handlers/panel"
 	"mishap/handlers/web"
 	"mishap/tracker"
@@ -181,15 +182,20 @@ func (s *Pages) reviewPage(r *http.Request, b crash.Bucket) (view.ReviewPage, tr
 	if err != nil {
 		return page, proposal, err
 	}
-	facts, similar, err := s.panel.AdviceFacts(r.Context(), b, proposal.Report.Fields)
+	facts, filed, err := s.panel.AdviceFacts(r.Context(), b, proposal.Report.Fields)
 	if err != nil {
 		return page, proposal, err
 	}
+	all, err := s.panel.Problems.Similar(r.Context(), b, similar.Shown, false)
+	if err != nil {
+		return page, proposal, err
+	}
+	page.Unfiled = crash.Pick(all, func(p similar.Problem) bool { return p.Bug.Number == 0 })
 	symbols, err := s.panel.SymbolsOf(r.Context(), b)
 	if err != nil {
 		return page, proposal, err
 	}
-	page.Advice, page.Similar = s.panel.Advise(&facts, symbols), similar
+	page.Advice, page.Similar = s.panel.Advise(&facts, symbols), filed
 	switch page.Bug.State {
 	case view.BugCreate, view.BugRefused, view.BugWaiting, view.BugImpossible:
 		page.Fileable = true

@@ -302,8 +302,12 @@ func TestReviewKnown(t *testing.T) {
 
 	page := c.Get(path).Want(http.StatusOK)
 	page.WantText(".review-known li", "3 of 5 functions in the same order, differs from ")
-	if got := page.HTML().Find(".review-known li").Length(); got != 1 {
-		t.Errorf("got %d similar problems, want 1:\n%s", got, page.Text(".review-known"))
+	if got := page.HTML().Find(".review-known .review-bugs:not(.review-unfiled) li").Length(); got != 1 {
+		t.Errorf("got %d similar problems with a bug, want 1:\n%s", got, page.Text(".review-known"))
+	}
+	page.WantText(".review-unfiled", "no_bug").WantText(".review-unfiled", "3 of 5 functions in the same order")
+	if got := page.Attr(".review-unfiled a:last-child", "href"); !strings.Contains(got, "merge?problems="+b.ID.String()) {
+		t.Errorf("link that merges: got %q", got)
 	}
 	page.WantText(".advice", "of a similar problem may be about the same fault")
 	c.Get(b.ID.Path()).WantText(".advice", "of a similar problem may be about the same fault")

@@ -37,12 +37,13 @@ type ReviewPage struct {
 	Fileable bool   // show the form
 
 	Advice    stats.Advice
-	Embargoed bool   // the problem is: its bug will be private
-	Suspected string // why memory may have been corrupted; empty: no sign of it
-	Similar   []similar.Problem
-	Search    *ReviewSearch  // nil: loaded separately
-	Preview   *ReviewPreview // nil: not requested
-	Request   string         // the request that would be sent, without secrets; empty: not requested
+	Embargoed bool              // the problem is: its bug will be private
+	Suspected string            // why memory may have been corrupted; empty: no sign of it
+	Similar   []similar.Problem // with a bug
+	Unfiled   []similar.Problem // without
+	Search    *ReviewSearch     // nil: loaded separately
+	Preview   *ReviewPreview    // nil: not requested
+	Request   string            // the request that would be sent, without secrets; empty: not requested
 }
 
 // ReviewTarget is where a bug goes, and what bugs have there.

@@ -316,6 +316,7 @@ func review(search *bugsview.ReviewSearch) bugsview.ReviewPage {
 		Draft: crash.Draft{Title: b.Title, Description: "tidewatch crashed 4,211 times.", Tags: []string{"noble"},
 			Package: "tidewatch"},
 		Advice: stats.Advice{Kind: stats.AdviceOneMachine, Text: "One machine only: it may be broken."}, Search: search,
+		Unfiled: []similar.Problem{{Bucket: bucket(1), Order: similar.Order{Same: 2, Of: 4, Differs: "tide_load"}}},
 	}
 }
 
