@@ -38,6 +38,15 @@ type deciding struct {
 	store  *Store
 	round  int64
 	server serverID
+	at     time.Time // see now
+}
+
+// now returns the time of all merges of the transaction.
+func (d *deciding) now() time.Time {
+	if d.at.IsZero() {
+		d.at = d.store.Now()
+	}
+	return d.at
 }
 
 // Decisions stores what people decide about problems, and regroups reports. It is safe for

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -76,6 +77,62 @@ func (s *Decisions) Merge(ctx context.Context, into crash.BucketID, from []crash
 	return head, Wrap(err, "merge into %s", into)
 }
 
+const (
+	// sqlMergeable selects those problems, in their order, about which nobody has decided anything that speaks
+	// against a merge by a rule: they are neither embargoed nor held, nothing was split off or into them, and nobody
+	// has undone a merge of them with each other. It also tells which are muted, and which have a bug.
+	sqlMergeable = `
+		select p.id, exists (
+				select from buckets as m join marks as k on k.bucket_id = m.id
+				where m.head = p.id and k.kind = 'muted' and k.undone_at is null and k.ended_at is null
+			), exists (select from buckets as m join bucket_bugs as l on l.bucket_id = m.id where m.head = p.id)
+		from unnest(@problems::bytea[]) with ordinality as p (id, place) join buckets as b on b.id = p.id and b.head = b.id
+		where not exists (
+				select from buckets as m join marks as k on k.bucket_id = m.id
+				where m.head = p.id and k.kind in ('embargo', 'hold') and k.undone_at is null
+			) and not exists (
+				select from buckets as m join decisions as d on m.id in (d.bucket_id, d.other_id)
+				where m.head = p.id and d.kind = 'split' and d.undone_at is null
+			) and not exists (
+				select from buckets as m join decisions as d on m.id in (d.bucket_id, d.other_id)
+					join buckets as o on o.id in (d.bucket_id, d.other_id) and o.id <> m.id
+				where m.head = p.id and d.kind = 'merged' and d.undone_at is not null and o.head <> p.id
+					and o.head = any(@problems::bytea[])
+			)
+		order by p.place`
+)
+
+// MergeTwins merges problems into the first of them that may be merged, on behalf of a rule, with a reason
+// for each. It leaves out those about which people have decided otherwise, those that are muted, and those with
+// a bug if the first one has a bug, too. It does nothing if the problem which the rule found is left out.
+func (s *Decisions) MergeTwins(ctx context.Context, found crash.BucketID, problems []crash.BucketID,
+	reasons map[crash.BucketID]string, rule string) (merged int, err error) {
+	type row struct {
+		id         crash.BucketID
+		muted, bug bool
+	}
+	err = s.decide(ctx, func(d *deciding) error {
+		rows, err := List(ctx, d, sqlMergeable, pgx.NamedArgs{"problems": problems},
+			Into(func(r *row) []any { return []any{&r.id, &r.muted, &r.bug} }))
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		rows = slices.DeleteFunc(rows, func(r row) bool { return r.id != rows[0].id && (r.muted || r.bug && rows[0].bug) })
+		if !slices.ContainsFunc(rows, func(r row) bool { return r.id == found }) {
+			return nil
+		}
+		for _, r := range rows[1:] {
+			reason := crash.Truncate("Twins: "+reasons[r.id]+".", crash.MaxReason)
+			if err := d.merge(ctx, r.id, rows[0].id, crash.CausePerson, "rule: "+rule, reason); err != nil {
+				return err
+			}
+			merged++
+		}
+		return nil
+	})
+	return merged, Wrap(err, "merge twins of %s", found)
+}
+
 // heads returns the heads of buckets. It returns NotFound if one is unknown.
 func (d *deciding) heads(ctx context.Context, ids []crash.BucketID) (map[crash.BucketID]crash.BucketID, error) {
 	heads := map[crash.BucketID]crash.BucketID{}
@@ -97,7 +154,7 @@ func (d *deciding) merge(ctx context.Context, from, head crash.BucketID, cause c
 	reason string) error {
 	args := pgx.NamedArgs{
 		"bucket": from[:], "other": head[:], "head": head[:], "cause": string(cause), "person": person, "reason": reason,
-		"at": d.store.Now(), "round": d.round,
+		"at": d.now(), "round": d.round,
 	}
 	if err := Exec(ctx, d, args, sqlInsertMerge, sqlMoveHeads, sqlTouchHead); err != nil {
 		return fmt.Errorf("merge %s into %s: %w", from, head, err)

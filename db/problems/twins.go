@@ -360,3 +360,50 @@ func (s *Store) cachedShape(key shapeKey, shape *grouping.Shape, err error) (*gr
 }
 
 var errNotCached = errors.New("the shape is not cached")
+
+// BestHead returns the problem that should represent all. It prefers complete signatures to
+// provisional ones, then problems with a bug, then those with the most reports.
+func BestHead(buckets []crash.Bucket) crash.Bucket { return slices.MaxFunc(buckets, compareHeads) }
+
+func compareHeads(a, b crash.Bucket) int {
+	rank := func(b crash.Bucket) (n int) {
+		if !b.Provisional {
+			n += 2
+		}
+		if b.Bug.Number != 0 {
+			n++
+		}
+		return n
+	}
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Reports, b.Reports))
+}
+
+// MergeTwins merges a problem with its twins on behalf of a rule. See [db.Decisions.MergeTwins] for those that
+// it leaves out.
+func (s *Store) MergeTwins(ctx context.Context, problem crash.BucketID, rule string) error {
+	b, err := s.Bucket(ctx, problem)
+	if crash.KindOf(err) == crash.NotFound {
+		return nil // removed since
+	}
+	if err != nil {
+		return err
+	}
+	twins, err := s.Twins(ctx, b)
+	if err != nil || len(twins) == 0 {
+		return err
+	}
+	all, reasons := []crash.Bucket{b}, map[crash.BucketID]string{}
+	for _, t := range twins {
+		all, reasons[t.ID] = append(all, t.Bucket), t.Reason
+		if reasons[b.ID] == "" && t.Like == b.ID {
+			reasons[b.ID] = t.Reason
+		}
+	}
+	slices.SortStableFunc(all, func(x, y crash.Bucket) int { return compareHeads(y, x) })
+	ids := make([]crash.BucketID, len(all))
+	for i := range all {
+		ids[i] = all[i].ID
+	}
+	_, err = db.NewDecisions(s.Store).MergeTwins(ctx, b.ID, ids, reasons, rule)
+	return err
+}

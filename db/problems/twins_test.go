@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"mishap/crash"
 	"mishap/crash/checktest"
+	"mishap/crash/crashtest"
 	"mishap/crash/intake"
 	"mishap/crash/symbols"
 	"mishap/crash/symbols/debuginfo"
@@ -225,4 +227,125 @@ func (f fixture) storeCore(s *symbols.Symboliser, core string, bug, run int) cra
 	checktest.NoError(f, db.NewDecisions(f.Store.Store).NameReport(f.Context(), rec.ID, found.Fields,
 		found.State == symbols.Done, func(_ context.Context, _ pgx.Tx, _ bool, _ string) error { return nil }))
 	return rec.ID
+}
+
+// stackReport stores a report with a stack of functions and lines, "walk@12", and returns its bucket.
+func (f fixture) stackReport(functions, version string, options ...crashtest.Option) crash.BucketID {
+	f.Helper()
+	f.pass(time.Second)
+	var stack, top strings.Builder
+	for i, word := range strings.Fields(functions) {
+		name, line, _ := strings.Cut(word, "@")
+		frame := fmt.Sprintf("%s (n=...) at quay.cc:%s\n", name, line)
+		fmt.Fprintf(&stack, "#%-2d 0x%016x in %s", i, 0x401000+16*i, frame)
+		if i < 5 {
+			top.WriteString(frame)
+		}
+	}
+	fields := crashtest.Native(append([]crashtest.Option{
+		crashtest.On("Ubuntu 24.04"), crashtest.Version(version), crashtest.Set("Stacktrace", stack.String()),
+		crashtest.Set("StacktraceTop", top.String()), crashtest.Set("ThreadStacktrace", ""),
+		crashtest.Process(int(f.Now().Unix() % 100_000)), crashtest.At(f.Now())}, options...)...).Fields()
+	rec := dbtest.Must(intake.New(intake.Config{MaxAgeDays: 366}, nil).Examine(crash.Report{ID: crash.NewOopsID(f.Now()),
+		System: crash.NewSystemID(fmt.Sprint("machine ", functions)), Fields: fields}))(f)
+	if _, _, err := f.SaveReport(f.Context(), rec); err != nil {
+		f.Fatal(err)
+	}
+	dbtest.Counted(f.T, f.Store.Store)
+	return crash.BucketIDOf(rec.Grouping.Signature)
+}
+
+const (
+	deep  = "weigh@130 walk@137 walk@136 walk@136 walk@136 walk@136 stow@138 main@289"
+	plain = "weigh@130 walk@137 walk@136 stow@138 main@289"
+)
+
+// TestMergeTwins checks which twins a rule merges, and that it respects what people have decided.
+func TestMergeTwins(t *testing.T) {
+	t.Parallel()
+	d := func(f fixture) *db.Decisions { return db.NewDecisions(f.Store.Store) }
+	undoMerge := func(f fixture, a, b crash.BucketID) {
+		dbtest.Must(d(f).Merge(f.Context(), a, []crash.BucketID{b}, "ada", ""))(f)
+		last := dbtest.Must(d(f).Decisions(f.Context(), a, 1))(f)
+		dbtest.Must(d(f).Undo(f.Context(), last[0].ID, "ada"))(f)
+	}
+	mark := func(kind crash.MarkKind) func(f fixture, a, b crash.BucketID) {
+		return func(f fixture, a, _ crash.BucketID) {
+			dbtest.Must(f.Set(f.Context(), crash.Mark{Bucket: a, Kind: kind, Person: "ada", Reason: "why"}))(f)
+		}
+	}
+	for name, test := range map[string]struct {
+		before func(f fixture, a, b crash.BucketID)
+		want   bool
+	}{
+		"nothing decided":             {func(fixture, crash.BucketID, crash.BucketID) {}, true},
+		"merge undone":                {undoMerge, false},
+		"merge undone, the other way": {func(f fixture, a, b crash.BucketID) { undoMerge(f, b, a) }, false},
+		"embargoed":                   {mark(crash.MarkEmbargo), false},
+		"held":                        {mark(crash.MarkHold), false},
+		"won’t fix":                   {mark(crash.MarkWontFix), true},
+		"the larger one is muted":     {func(f fixture, a, _ crash.BucketID) { f.mute(a, crash.MuteUntil{Reports: 9}) }, true},
+		"the smaller one is muted":    {func(f fixture, _, b crash.BucketID) { f.mute(b, crash.MuteUntil{Reports: 9}) }, false},
+		"split": {func(f fixture, a, _ crash.BucketID) {
+			dbtest.Must(d(f).Split(f.Context(), a, crash.Condition{Terms: []crash.Term{{Field: "architecture",
+				Value: "arm64"}}}, "ada", ""))(f)
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := start(t)
+			a := f.stackReport(plain, "1.4-2")
+			f.stackReport(plain, "1.4-2")
+			b := f.stackReport(deep, "1.4-2")
+			test.before(f, a, b)
+			checktest.NoError(t, f.MergeTwins(t.Context(), b, "calm"))
+			head := dbtest.Must(f.Bucket(t.Context(), b))(t).ID
+			checktest.Equal(t, "merged", head == a, test.want)
+			if !test.want {
+				checktest.Equal(t, "head", head, b)
+				return
+			}
+			last := dbtest.Must(d(f).Decisions(t.Context(), a, 1))(t)[0]
+			checktest.Equal(t, "person", last.Person, "rule: calm")
+			checktest.Equal(t, "reason", last.Reason, "Twins: walk recurs 2 and 5 times.")
+
+			// After an undo, the rule does not merge them again, but another twin that nobody has separated.
+			dbtest.Must(d(f).Undo(t.Context(), last.ID, "ada"))(t)
+			checktest.NoError(t, f.MergeTwins(t.Context(), b, "calm"))
+			checktest.Equal(t, "head after the undo", dbtest.Must(f.Bucket(t.Context(), b))(t).ID, b)
+		})
+	}
+}
+
+// TestTwinsOfBuilds checks that the versions in which problems were seen count.
+func TestTwinsOfBuilds(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	const whole, jumped = "read_row@4 load@5 open_it@6 run@7 main@9", "read_row@4 load@5 run@7 main@9"
+	a := f.stackReport(whole, "1.4-2")
+	b := f.stackReport(jumped, "1.4-3")
+	twins := func(want int) {
+		t.Helper()
+		for _, id := range []crash.BucketID{a, b} {
+			found := dbtest.Must(f.Twins(t.Context(), dbtest.Must(f.Bucket(t.Context(), id))(t)))(t)
+			checktest.Equal(t, "twins", len(found), want)
+		}
+	}
+	twins(1)
+	f.stackReport(jumped, "1.4-2") // one build has crashed with both
+	twins(0)
+
+	// A problem that may be of two faults is of none.
+	g := start(t)
+	x := g.stackReport("load@5 run@7 main@9", "1.4-2", crashtest.Set("Signal", "11"))
+	y := g.stackReport("read_row@4 load@5 run@7 main@9", "1.4-3")
+	of := func(id crash.BucketID) int {
+		return len(dbtest.Must(g.Twins(t.Context(), dbtest.Must(g.Bucket(t.Context(), id))(t)))(t))
+	}
+	checktest.Equal(t, "twins of the one without a name", of(x), 1)
+	checktest.Equal(t, "twins of the other", of(y), 1)
+	z := g.stackReport("write_row@8 load@5 run@7 main@9", "1.4-4")
+	for _, id := range []crash.BucketID{x, y, z} {
+		checktest.Equal(t, "twins when two are possible", of(id), 0)
+	}
 }

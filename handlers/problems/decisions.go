@@ -1,7 +1,6 @@
 package problems
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -17,6 +16,7 @@ import (
 	"mishap/crash/privacy"
 	"mishap/crash/similar"
 	"mishap/db"
+	"mishap/db/problems"
 	"mishap/handlers/panel"
 	"mishap/handlers/web"
 	"mishap/views/layout"
@@ -43,22 +43,30 @@ func (s *Pages) decisionsView(r *http.Request, b crash.Bucket, triage []crash.Ma
 	return v, err
 }
 
-// UndoDecision undoes one decision about a problem.
+// UndoDecision undoes a decision about a problem, or several merges of one request, separated by dots.
 func (s *Decisions) UndoDecision(w http.ResponseWriter, r *http.Request, b crash.Bucket) error {
-	id, err := strconv.ParseInt(r.PostFormValue("decision"), 10, 64)
-	if err != nil || id < 1 {
+	var decision crash.Decision
+	var id int64
+	texts := strings.Split(r.PostFormValue("decision"), ".")
+	if len(texts) > maxMerge {
 		return errNoDecision
 	}
-	if err := s.checkDecision(r, b.ID, id); err != nil {
-		return err
-	}
-	decision, err := s.Decisions.Undo(r.Context(), id, web.CurrentUser(r).Name)
-	if crash.KindOf(err) == crash.Conflict {
-		return s.web.Decided(w, r, b.ID.Path(),
-			layout.Flash{Kind: layout.FlashError, Text: web.AnswerTo(r, err).Message})
-	}
-	if err != nil {
-		return err
+	for _, text := range texts {
+		var err error
+		if id, err = strconv.ParseInt(text, 10, 64); err != nil || id < 1 {
+			return errNoDecision
+		}
+		if err := s.checkDecision(r, b.ID, id); err != nil {
+			return err
+		}
+		decision, err = s.Decisions.Undo(r.Context(), id, web.CurrentUser(r).Name)
+		if crash.KindOf(err) == crash.Conflict {
+			return s.web.Decided(w, r, b.ID.Path(),
+				layout.Flash{Kind: layout.FlashError, Text: web.AnswerTo(r, err).Message})
+		}
+		if err != nil {
+			return err
+		}
 	}
 	done := "Undone"
 	switch decision.Kind {
@@ -251,7 +259,7 @@ func (s *Decisions) mergePage(w http.ResponseWriter, r *http.Request, ids []cras
 		return err
 	}
 	heads := make([]crash.BucketID, len(buckets))
-	p := view.MergePage{Sides: view.NewMergeSides(buckets), Head: bestHead(buckets).ID, Problem: problem}
+	p := view.MergePage{Sides: view.NewMergeSides(buckets), Head: problems.BestHead(buckets).ID, Problem: problem}
 	for i, b := range buckets {
 		heads[i] = b.ID
 		manual, _, err := s.Problems.Triage(r.Context(), b.ID)
@@ -306,23 +314,6 @@ func (s *Decisions) heads(r *http.Request, ids []crash.BucketID) ([]crash.Bucket
 	return heads, nil
 }
 
-// bestHead returns the problem that should represent all. It prefers complete signatures to
-// provisional ones, then problems with a bug, then those with the most reports.
-func bestHead(buckets []crash.Bucket) crash.Bucket {
-	rank := func(b crash.Bucket) (n int) {
-		if !b.Provisional {
-			n += 2
-		}
-		if b.Bug.Number != 0 {
-			n++
-		}
-		return n
-	}
-	return slices.MaxFunc(buckets, func(a, b crash.Bucket) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Reports, b.Reports))
-	})
-}
-
 // MergeProblems merges problems into the chosen head and offers to undo that.
 func (s *Decisions) MergeProblems(w http.ResponseWriter, r *http.Request) error {
 	head, errHead := crash.ParseBucketID(r.PostFormValue("head"))
@@ -345,12 +336,9 @@ func (s *Decisions) MergeProblems(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	message := layout.Flash{Kind: layout.FlashDone,
-		Text: "Problems merged. You can undo this in the history of the merged problem."}
-	if len(from) == 1 {
-		if message, err = s.withUndo(r, head, "Problems merged", crash.DecisionMerged); err != nil {
-			return err
-		}
+	message, err := s.withUndo(r, head, "Problems merged", crash.DecisionMerged, len(from))
+	if err != nil {
+		return err
 	}
 	if slices.ContainsFunc(ids, func(id crash.BucketID) bool { return id != head && panel.OnProblemPage(r, id) }) {
 		return s.web.RedirectWith(w, r, head.Path(), message)
@@ -365,20 +353,28 @@ var errBadReason = crash.Errorf(crash.Invalid, "bad_reason",
 func (s *Decisions) redirectWithUndo(w http.ResponseWriter, r *http.Request, id crash.BucketID, done string,
 	kind crash.DecisionKind,
 ) error {
-	message, err := s.withUndo(r, id, done, kind)
+	message, err := s.withUndo(r, id, done, kind, 1)
 	if err != nil {
 		return err
 	}
 	return s.web.RedirectWith(w, r, id.Path(), message)
 }
 
-// withUndo returns a message that offers to undo the last decision about a problem, if it is of the given kind.
-func (s *Decisions) withUndo(r *http.Request, id crash.BucketID, done string, kind crash.DecisionKind) (layout.Flash,
-	error) {
+// withUndo returns a message that offers to undo the last n decisions about a problem, if they are of the given
+// kind and were made together.
+func (s *Decisions) withUndo(r *http.Request, id crash.BucketID, done string, kind crash.DecisionKind, n int) (
+	layout.Flash, error,
+) {
 	message := layout.Flash{Kind: layout.FlashDone, Text: done}
-	last, err := s.Decisions.Decisions(r.Context(), id, 1)
-	if err == nil && len(last) == 1 && last[0].Kind == kind && last[0].Stands() {
-		message.Undo = &layout.Undo{Action: id.Path() + "/undo", Field: "decision", Value: strconv.FormatInt(last[0].ID, 10)}
+	last, err := s.Decisions.Decisions(r.Context(), id, n)
+	var ids []string
+	for _, d := range last {
+		if d.Kind == kind && d.Stands() && d.At.Equal(last[0].At) {
+			ids = append(ids, strconv.FormatInt(d.ID, 10))
+		}
+	}
+	if len(ids) > 0 && len(ids) == len(last) {
+		message.Undo = &layout.Undo{Action: id.Path() + "/undo", Field: "decision", Value: strings.Join(ids, ".")}
 	}
 	return message, err
 }

@@ -272,6 +272,9 @@ func (s *Pages) addReports(r *http.Request, page *view.ProblemPage) error {
 	if page.People, err = s.peopleView(r, page.Bucket); err != nil {
 		return err
 	}
+	if page.Family, err = s.family(r, page.Bucket); err != nil {
+		return err
+	}
 	choice, err := readReportChoice(r, page.Bucket.ID)
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 
 	"mishap/assets"
 	"mishap/crash"
+	"mishap/crash/grouping"
 	"mishap/crash/index"
 	"mishap/crash/similar"
 	"mishap/crash/stats"
@@ -160,6 +161,11 @@ func problem(user crash.User) problemsview.ProblemPage {
 		return page
 	}
 	page.People = people(user)
+	twin := grouping.Twin{Bucket: bucket(2), Reason: "tide_parse_row recurs 3 and 5 times; tide_load is missing in one",
+		Like: page.Bucket.ID}
+	page.Family = problemsview.Family{Bucket: page.Bucket, Head: twin.Bucket, OneKey: true,
+		Twins:     []grouping.Twin{twin, {Bucket: bucket(1), Reason: "a lambda has the name of tide_load in one", Like: twin.ID}},
+		MayDecide: user.Role.Allows(crash.RoleTriager)}
 	page.Stack = problemsview.NewStack(crash.StoredReport{ReportRow: crash.ReportRow{ID: crash.NewOopsID(now)},
 		Fields: crash.Fields{
 			"Stacktrace": "#0  tide_parse_row (row=0x0) at ../src/parse.c:88\n#1  0x00007f00 in ?? () from " +

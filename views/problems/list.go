@@ -226,6 +226,7 @@ var keyTable = [][2]string{
 	{"i", "Assign the selected rows, the row or this problem to yourself"},
 	{"m", "Mute the row, the selected rows, or this problem"},
 	{"d", "Merge duplicates: the selected rows, or others with the row or this problem"},
+	{"t", "Merge this problem with its twins"},
 	{"w", "Won’t fix the row, the selected rows, or this problem"},
 	{"f", "Mark the row, the selected rows, or this problem as fixed in a version"},
 	{"e", "Embargo this problem, or lift its embargo"},

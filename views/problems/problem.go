@@ -38,6 +38,7 @@ type ProblemPage struct {
 	Symbols    *SymbolsView // nil: nobody asked for a core, or for visitors
 	Notes      NotesView
 	People     PeopleView // of nobody for visitors
+	Family     Family     // of nobody for visitors
 	Similar    []similar.Problem
 	Breakdowns []Breakdown
 	Facets     FacetsView

@@ -135,6 +135,7 @@
     i: assignMe,
     m: () => decide("mute"),
     d: () => decide("merge"),
+    t: () => click(document.querySelector("#merge-family button")),
     w: () => decide("wontfix"),
     f: () => decide("fixed"),
     n: () => unfold("#notes details[data-focus]"),
