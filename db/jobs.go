@@ -69,6 +69,21 @@ type regroupJob struct {
 // Kind returns the name of the job in the queue.
 func (regroupJob) Kind() string { return "regroup" }
 
+// twinsJob merges a problem with its twins, for a rule. Nothing records its progress: what it has merged, it
+// does not merge again.
+type twinsJob struct {
+	Problem string `json:"problem"`
+	Rule    string `json:"rule"`
+}
+
+// Kind returns the name of the job in the queue.
+func (twinsJob) Kind() string { return "twins" }
+
+// AddTwinsJob queues in tx the merge of a problem with its twins, on behalf of a rule.
+func (s *Handle) AddTwinsJob(ctx context.Context, tx pgx.Tx, problem crash.BucketID, rule string) error {
+	return s.addLongJob(ctx, tx, twinsJob{problem.String(), rule})
+}
+
 // FinishDecisions continues all unfinished splits and regrouping runs that no instance works on. It does nothing while
 // they wait for an archive.
 func (s *Decisions) FinishDecisions(ctx context.Context, rules crash.GroupingRules) error {
@@ -137,6 +152,9 @@ type JobsConfig struct {
 	Tasks []Task                                        // periodic tasks; each run takes place in one instance
 	Rules crash.GroupingRules                           // for regrouping; zero means this program's
 
+	// Twins merges a problem with its twins, for a rule; nil: this instance does not.
+	Twins func(ctx context.Context, problem crash.BucketID, rule string) error
+
 	Tracer *span.Tracer // records jobs; nil means none
 }
 
@@ -196,6 +214,18 @@ func NewJobs(s *Store, c JobsConfig) (*Jobs, error) {
 			return d.ContinueRegroup(ctx, run, c.Rules)
 		})
 	}))
+	if c.Twins != nil {
+		river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[twinsJob]) error {
+			ctx = audit.WithActor(ctx, &audit.Actor{Kind: audit.Rule, Via: job.Args.Rule})
+			return long(ctx, "job twins", func(ctx context.Context) error {
+				id, err := crash.ParseBucketID(job.Args.Problem)
+				if err != nil {
+					return err
+				}
+				return c.Twins(ctx, id, job.Args.Rule)
+			})
+		}))
+	}
 	var periodic []*river.PeriodicJob
 	for _, t := range c.Tasks {
 		river.AddWorkerArgs(workers, taskJob{kind: t.Name}, t.worker(running))

@@ -228,6 +228,7 @@ func (i *instance) buildWeb() error {
 	i.rules = events.NewEvaluator(stored, i.ruleOptions())
 	jobs, err := db.NewJobs(i.store, db.JobsConfig{
 		Log: i.queueLog, File: i.filer.Work, Tasks: i.background.jobs(i.sharedTasks()), Tracer: i.traces.Tracer(),
+		Twins: i.problems.MergeTwins,
 	})
 	if err != nil {
 		return fmt.Errorf("job queue: %w", err)
@@ -810,6 +811,11 @@ func (a *ruleActions) Embargo(ctx context.Context, tx pgx.Tx, bucket crash.Bucke
 	}
 	_, err := a.problems.SetIn(ctx, tx, e)
 	return err
+}
+
+// Merge has a job merge a problem with its twins.
+func (a *ruleActions) Merge(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, rule string) error {
+	return a.problems.AddTwinsJob(ctx, tx, bucket, rule)
 }
 
 // unlessConflict returns nil for an error of kind Conflict, else err.

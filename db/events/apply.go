@@ -372,6 +372,7 @@ func (r *round) act(ctx context.Context, tx pgx.Tx, e rules.Edge) (failed, err e
 			return r.o.Actions.Assign(ctx, tx, *e.Event.Bucket, a.Assign, e.Rule.Name)
 		}},
 		{a.Tag != "", func(tx pgx.Tx) error { return r.o.Actions.Tag(ctx, tx, *e.Event.Bucket, a.Tag, e.Rule.Name) }},
+		{a.Merge, func(tx pgx.Tx) error { return r.o.Actions.Merge(ctx, tx, *e.Event.Bucket, e.Rule.Name) }},
 	} {
 		switch {
 		case !change.wanted:
@@ -392,7 +393,7 @@ var (
 	errFilingOff = crash.Errorf(crash.Forbidden, "filing_off",
 		"Creating bugs is switched off (allow_bug_filing), so the rule neither queues nor files bugs.")
 	errNoActions = crash.Errorf(crash.Unprocessable, "no_actions",
-		"This installation cannot mute, assign, tag or embargo problems by rule.")
+		"This installation cannot mute, assign, tag, embargo or merge problems by rule.")
 )
 
 // saveFailures stores why actions failed, for administrators, and removes failures of rules whose
@@ -720,6 +721,8 @@ type Actions interface {
 	Tag(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, tag, rule string) error
 	// Embargo embargoes a problem, unless it is embargoed already.
 	Embargo(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, when rules.Embargo, rule rules.Rule) error
+	// Merge has a job merge a problem with its twins.
+	Merge(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, rule string) error
 }
 
 // Facts answers what conditions ask about a problem. It tells only what visitors may know of other problems, since
@@ -734,7 +737,7 @@ type Facts interface {
 // EvaluatorOptions configure an Evaluator.
 type EvaluatorOptions struct {
 	Facts   Facts   // needed by rules with conditions
-	Actions Actions // nil: rules cannot mute, assign, tag and embargo
+	Actions Actions // nil: rules cannot mute, assign, tag, embargo and merge
 	// File hands a problem over to be filed, once per problem. nil: bug filing is switched off.
 	File func(ctx context.Context, signature, rule string) error
 	// Searches reads saved searches, whose followers rules notify. nil: these get no notices.

@@ -184,7 +184,7 @@ func (r *rehearsal) act(ctx context.Context) (rules.Rehearsal, error) {
 		for _, done := range []struct {
 			wanted bool
 			phrase string
-		}{{a.Mute != nil, "mute"}, {a.Assign != "", "assign"}, {a.Tag != "", "tag"},
+		}{{a.Mute != nil, "mute"}, {a.Assign != "", "assign"}, {a.Tag != "", "tag"}, {a.Merge, "merge with twins"},
 			{a.Embargo == rules.EmbargoAlways, "embargo"}, {a.Embargo == rules.EmbargoSuspected, "embargo if suspected"}} {
 			if done.wanted {
 				l.Does = append(l.Does, done.phrase)

@@ -695,18 +695,22 @@ func (n notes) Embargo(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, wh
 	return n.Tag(ctx, tx, bucket, "embargo "+string(when), rule.Name)
 }
 
+func (n notes) Merge(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, rule string) error {
+	return n.add(ctx, tx, bucket, "merge", rule)
+}
+
 // TestActions checks that an action that fails is undone and shown, and that the others are done.
 func TestActions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, events.EvaluatorOptions{Actions: notes{fail: true}})
 	w.user(t, "fay", crash.RoleTriager, follow("tide"))
 	id := w.save(t, rules.Rule{When: crash.EventNew, Actions: rules.Actions{Followers: true, Mute: &rules.Mute{Days: 3},
-		Assign: "~nobody", Tag: "x"}})
+		Assign: "~nobody", Tag: "x", Merge: true}})
 	w.set(begin.Add(time.Minute))
 	w.report(t, "any", "m", "tide 1.0-1", nil)
 	w.evaluate(t)
-	wantLines(t, "done", w.lines(t, `select action from audit_events where action !~ '^(rule|follow)'`), "mute 3 days",
-		"tag x")
+	wantLines(t, "done", w.lines(t, `select action from audit_events where action !~ '^(rule|follow)'`), "merge",
+		"mute 3 days", "tag x")
 	wantLines(t, "notices", w.events(t), "01 new any crashed to fay")
 	r, err := w.rules.Rule(t.Context(), id)
 	if err != nil || r.Failure != "There is no person or team “nobody”." {

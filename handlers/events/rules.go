@@ -252,7 +252,7 @@ func formOf(rule rules.Rule, accounts map[int64]string) url.Values {
 	for field, on := range map[string]bool{
 		"followers": a.Followers, "administrators": a.Administrators, "mute": a.Mute != nil, "enabled": rule.Enabled,
 		"mute_newer":      a.Mute != nil && a.Mute.Newer,
-		"mute_regression": a.Mute != nil && a.Mute.Regression,
+		"mute_regression": a.Mute != nil && a.Mute.Regression, "merge": a.Merge,
 	} {
 		if on {
 			v.Set(field, "1")
@@ -301,7 +301,7 @@ func (s *Pages) readRule(r *http.Request, old rules.Rule, endpoints []crash.Endp
 	rule.If = rules.Conditions{Duplicate: rules.Duplicate(form.Get("duplicate")), Concentrated: rules.Concentrated{
 		Field: stats.FacetField(form.Get("concentrated")), Value: strings.TrimSpace(form.Get("concentrated_value"))}}
 	a := rules.Actions{Followers: on("followers"), Administrators: on("administrators"),
-		Assign: strings.TrimSpace(form.Get("assign")), Tag: strings.TrimSpace(form.Get("tag")),
+		Assign: strings.TrimSpace(form.Get("assign")), Tag: strings.TrimSpace(form.Get("tag")), Merge: on("merge"),
 		Embargo: rules.Embargo(form.Get("embargo")), Queue: form.Get("bugs") == "queue", File: form.Get("bugs") == "file"}
 	if a.File {
 		a.HourlyLimit = int(number(form.Get("limit")))

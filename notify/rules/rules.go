@@ -143,6 +143,7 @@ type Actions struct {
 	Assign         string  `json:"assign,omitempty"`         // person or team; empty: nobody
 	Tag            string  `json:"tag,omitempty"`            // empty: none
 	Embargo        Embargo `json:"embargo,omitempty"`        // hide the problem from people without the private right
+	Merge          bool    `json:"merge,omitempty"`          // merge it with its twins
 	Queue          bool    `json:"queue,omitempty"`          // put it into the queue for filing
 	File           bool    `json:"file,omitempty"`           // file a bug without asking
 	HourlyLimit    int     `json:"hourly_limit,omitempty"`   // with File: most bugs of this rule in an hour
@@ -171,7 +172,7 @@ func (a Actions) Notifies() bool {
 }
 
 func (a Actions) none() bool {
-	return !a.Notifies() && a.Mute == nil && a.Assign == "" && a.Tag == "" && a.Embargo == EmbargoNever &&
+	return !a.Notifies() && a.Mute == nil && a.Assign == "" && a.Tag == "" && a.Embargo == EmbargoNever && !a.Merge &&
 		!a.Queue && !a.File
 }
 
@@ -295,7 +296,7 @@ func (r Rule) checkActions(wrong Problems) {
 	case a.none():
 		wrong["actions"] = "Choose at least one action."
 	case !r.AboutProblems() && (a.Followers || a.Mute != nil || a.Assign != "" || a.Tag != "" ||
-		a.Embargo != EmbargoNever ||
+		a.Embargo != EmbargoNever || a.Merge ||
 		a.Queue || a.File):
 		wrong["actions"] = "When credentials fail, a rule can only notify."
 	case (a.Queue || a.File) && !r.canFile():
@@ -666,6 +667,9 @@ func (a Actions) phrases() []string {
 	}
 	if a.Tag != "" {
 		does = append(does, "tag it “"+a.Tag+"”")
+	}
+	if a.Merge {
+		does = append(does, "merge it with its twins")
 	}
 	switch a.Embargo {
 	case EmbargoNever:
