@@ -264,6 +264,7 @@ const (
 func TestMergeTwins(t *testing.T) {
 	t.Parallel()
 	d := func(f fixture) *db.Decisions { return db.NewDecisions(f.Store.Store) }
+	nine := crash.MuteUntil{Reports: 9}
 	undoMerge := func(f fixture, a, b crash.BucketID) {
 		dbtest.Must(d(f).Merge(f.Context(), a, []crash.BucketID{b}, "ada", ""))(f)
 		last := dbtest.Must(d(f).Decisions(f.Context(), a, 1))(f)
@@ -284,8 +285,8 @@ func TestMergeTwins(t *testing.T) {
 		"embargoed":                   {mark(crash.MarkEmbargo), false},
 		"held":                        {mark(crash.MarkHold), false},
 		"won’t fix":                   {mark(crash.MarkWontFix), true},
-		"the larger one is muted":     {func(f fixture, a, _ crash.BucketID) { f.mute(a, crash.MuteUntil{Reports: 9}) }, true},
-		"the smaller one is muted":    {func(f fixture, _, b crash.BucketID) { f.mute(b, crash.MuteUntil{Reports: 9}) }, false},
+		"the larger one is muted":     {func(f fixture, a, _ crash.BucketID) { f.mute(a, nine) }, true},
+		"the smaller one is muted":    {func(f fixture, _, b crash.BucketID) { f.mute(b, nine) }, false},
 		"split": {func(f fixture, a, _ crash.BucketID) {
 			dbtest.Must(d(f).Split(f.Context(), a, crash.Condition{Terms: []crash.Term{{Field: "architecture",
 				Value: "arm64"}}}, "ada", ""))(f)
