@@ -71,10 +71,12 @@ const (
 			merges = excluded.merges, others = excluded.others`
 	sqlDeleteSimilarWeights = `delete from similar_weights`
 	sqlAllSignatures        = `select id, head, rule, signature from buckets where reports > 0 order by id`
-	// sqlMerges reads what people decided: which problems belong together, and which they took apart again.
+	// sqlMerges reads what people decided: which problems belong together, and which they took apart again. Of
+	// merges by rules, only those count that people have undone.
 	sqlMerges = `
 		select bucket_id, other_id, kind = 'merged' and undone_at is null from decisions
 		where kind <> 'renamed' and cause = 'person' and (kind = 'merged' or undone_at is null)
+			and (person not like 'rule: %' or undone_at is not null)
 		order by id desc`
 )
 

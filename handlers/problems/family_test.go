@@ -69,7 +69,8 @@ func TestFamilyOnPages(t *testing.T) {
 	}
 	c.Get(family[2].ID.Path()).WantText(".family", "The main problem will be")
 	c.Get(other.ID.Path()).WantNone(".family")
-	viewer.Get(family[0].ID.Path()).WantText(".family", "walk recurs 2 and 5 times").WantNone(".family form, .family .buttons")
+	viewer.Get(family[0].ID.Path()).WantText(".family", "walk recurs 2 and 5 times").
+		WantNone(".family form, .family .buttons")
 	site.Visitor(t).Get(family[0].ID.Path()).Want(http.StatusOK).WantNone(".family")
 
 	// One of them is embargoed: people without the right do not learn of it, and others see the preview first.
@@ -96,8 +97,9 @@ func TestMergeFamilyInBrowser(t *testing.T) {
 		}
 	}
 	heads("3")
-	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+family[2].ID.Path()), handlertest.WaitVisible("#merge-family button"),
-		handlertest.Press("t"), handlertest.WaitVisible("#flash form button"))
+	handlertest.Do(ctx, t, chromedp.Navigate(site.URL+family[2].ID.Path()),
+		handlertest.WaitVisible("#merge-family button"), handlertest.Press("t"),
+		handlertest.WaitVisible("#flash form button"))
 	heads("1")
 	if path := handlertest.Eval[string](ctx, t, `location.pathname`); path != family[0].ID.Path() {
 		t.Errorf("got %s, want the page of the main problem, %s", path, family[0].ID.Path())

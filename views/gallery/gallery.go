@@ -164,7 +164,8 @@ func problem(user crash.User) problemsview.ProblemPage {
 	twin := grouping.Twin{Bucket: bucket(2), Reason: "tide_parse_row recurs 3 and 5 times; tide_load is missing in one",
 		Like: page.Bucket.ID}
 	page.Family = problemsview.Family{Bucket: page.Bucket, Head: twin.Bucket, OneKey: true,
-		Twins:     []grouping.Twin{twin, {Bucket: bucket(1), Reason: "a lambda has the name of tide_load in one", Like: twin.ID}},
+		Twins: []grouping.Twin{twin, {Bucket: bucket(1), Reason: "a lambda has the name of tide_load in one",
+			Like: twin.ID}},
 		MayDecide: user.Role.Allows(crash.RoleTriager)}
 	page.Stack = problemsview.NewStack(crash.StoredReport{ReportRow: crash.ReportRow{ID: crash.NewOopsID(now)},
 		Fields: crash.Fields{
