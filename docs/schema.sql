@@ -195,7 +195,7 @@ COMMENT ON COLUMN api_tokens.user_id IS 'The account.';
 COMMENT ON COLUMN api_tokens.hash IS 'SHA-256 of the token.';
 COMMENT ON COLUMN api_tokens.name IS 'Name that the person gave it.';
 COMMENT ON COLUMN api_tokens.hint IS 'Last 8 characters of the token; of tokens made before 2026-11: the first 11, which begin with mishap_.';
-COMMENT ON COLUMN api_tokens.scopes IS 'What it allows: read, read-private, triage, file, admin.';
+COMMENT ON COLUMN api_tokens.scopes IS 'What it allows: read, read-private, triage, file, assist, admin.';
 COMMENT ON COLUMN api_tokens.created IS 'When it was added.';
 COMMENT ON COLUMN api_tokens.expires IS 'When it expires.';
 COMMENT ON COLUMN api_tokens.last_used IS 'When it was used last, to the minute. Null: never.';
@@ -731,7 +731,7 @@ COMMENT ON COLUMN builds.learned IS 'When mishap learned it.';
 CREATE TABLE candidates (
     id bigint NOT NULL,
     bucket_id bytea NOT NULL,
-    rule_id bigint NOT NULL,
+    rule_id bigint,
     automatic boolean NOT NULL,
     state text NOT NULL,
     why text NOT NULL,
@@ -741,21 +741,25 @@ CREATE TABLE candidates (
     decided timestamp with time zone,
     reason text DEFAULT ''::text NOT NULL,
     failure text DEFAULT ''::text NOT NULL,
+    proposed_by text DEFAULT ''::text NOT NULL,
+    CONSTRAINT candidates_check CHECK (((rule_id IS NULL) = (proposed_by <> ''::text))),
+    CONSTRAINT candidates_check1 CHECK (((rule_id IS NOT NULL) OR (NOT automatic))),
     CONSTRAINT candidates_state_check CHECK ((state = ANY (ARRAY['automatic'::text, 'filing'::text, 'waiting'::text, 'filed'::text, 'declined'::text])))
 );
-COMMENT ON TABLE candidates IS 'Problems for which a rule proposes a bug, or files one.';
+COMMENT ON TABLE candidates IS 'Problems for which a rule or a person proposes a bug, or a rule files one.';
 COMMENT ON COLUMN candidates.id IS 'Number of the candidate.';
-COMMENT ON COLUMN candidates.bucket_id IS 'The problem when the rule proposed it.';
-COMMENT ON COLUMN candidates.rule_id IS 'The rule.';
+COMMENT ON COLUMN candidates.bucket_id IS 'The problem when it was proposed.';
+COMMENT ON COLUMN candidates.rule_id IS 'The rule. Null: a person proposed it.';
 COMMENT ON COLUMN candidates.automatic IS 'Whether the rule files the bug itself.';
 COMMENT ON COLUMN candidates.state IS 'automatic (to be filed by the rule), filing (being handed over), waiting (for a person), filed, or declined.';
-COMMENT ON COLUMN candidates.why IS 'Why the rule proposed it, as a sentence.';
+COMMENT ON COLUMN candidates.why IS 'Why it was proposed: a sentence of the rule, or one line of the person.';
 COMMENT ON COLUMN candidates.machines IS 'Number of machines at that time.';
-COMMENT ON COLUMN candidates.created IS 'When the rule proposed it.';
+COMMENT ON COLUMN candidates.created IS 'When it was proposed.';
 COMMENT ON COLUMN candidates.decided_by IS 'Account name of the person who decided, or name of the rule; empty: nobody yet.';
 COMMENT ON COLUMN candidates.decided IS 'When it was decided. Null: not yet.';
 COMMENT ON COLUMN candidates.reason IS 'Why it was declined; empty: no reason.';
 COMMENT ON COLUMN candidates.failure IS 'Why no bug was filed, as a sentence; empty: none was tried, or it was.';
+COMMENT ON COLUMN candidates.proposed_by IS 'Account name of the person who proposed it; empty: a rule did.';
 
 ALTER TABLE candidates ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME candidates_id_seq

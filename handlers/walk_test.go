@@ -287,8 +287,8 @@ func (s stepSite) values(t *testing.T, a *handlertest.Answer, action string) str
 // recordedElsewhere are actions that change something, with the tests that cause them. A record without
 // values before and after is an error, so those tests fail if it has none.
 var recordedElsewhere = map[string]string{
-	"project.revoke": "TestDoors",
-	"similar.learn":  "TestLearnSimilar", "similar.forget": "TestLearnSimilar",
+	"project.revoke": "TestDoors", "candidate.proposed": "TestProposeBug",
+	"similar.learn": "TestLearnSimilar", "similar.forget": "TestLearnSimilar",
 	"archive.add": "TestMove", "archive.move": "TestMove", "archive.remove": "TestMoveRefused",
 	"bug.fall-back": "TestFallBack", "bug.give-up": "TestManageFilings", "bug.retry": "TestManageFilings",
 	"bug.reconciled": "TestReconcile", "core.ask": "TestAskForCore",

@@ -135,6 +135,7 @@ var Actions = map[string]string{
 	"bug.unlink":              "Unlinked a bug",
 	"candidate.declined":      "Declined a proposed bug",
 	"candidate.filed":         "Approved a proposed bug",
+	"candidate.proposed":      "Proposed a bug",
 	"candidate.waiting":       "Restored a proposed bug",
 	CommandOther:              "Ran a command that may change data",
 	"core.ask":                "Asked machines for a core dump",

@@ -465,9 +465,9 @@ var errNoCandidate = crash.Errorf(crash.NotFound, "no_such_candidate",
 	"This candidate does not exist, or somebody else has decided about it. Reload the page.")
 
 const (
-	candidateColumns = `c.id, m.head, r.name, c.rule_id, c.state, c.why, c.machines, c.created, c.decided_by, c.decided,
-		c.reason, c.failure`
-	candidateTables = `candidates as c join buckets as m on m.id = c.bucket_id join rules as r on r.id = c.rule_id`
+	candidateColumns = `c.id, m.head, coalesce(r.name, ''), coalesce(c.rule_id, 0), c.proposed_by, c.state, c.why,
+		c.machines, c.created, c.decided_by, c.decided, c.reason, c.failure`
+	candidateTables = `candidates as c join buckets as m on m.id = c.bucket_id left join rules as r on r.id = c.rule_id`
 	// withoutBug excludes problems that have got a bug meanwhile, or are getting one.
 	withoutBug = `not exists (
 			select from buckets as o join bucket_bugs as l on l.bucket_id = o.id where o.head = m.head
@@ -477,12 +477,14 @@ const (
 		)`
 	// sqlPropose does nothing if the problem has or gets a bug, or is a candidate already, even a declined one.
 	sqlPropose = `
-		insert into candidates (bucket_id, rule_id, automatic, state, why, machines, created)
-		select m.head, @rule, @automatic, @state, @why, @machines, @now from (select @head::bytea as head) as m
+		insert into candidates (bucket_id, rule_id, proposed_by, automatic, state, why, machines, created)
+		select m.head, @rule, @by, @automatic, @state, @why, @machines, @now from (select @head::bytea as head) as m
 		where ` + withoutBug + ` and not exists (
 				select from buckets as o join candidates as c on c.bucket_id = o.id where o.head = m.head
 			)
 		on conflict do nothing`
+	sqlCandidateOf = `
+		select ` + candidateColumns + ` from ` + candidateTables + ` where m.head = @head order by c.created, c.id limit 1`
 	// sqlCandidates lists a problem that was merged from several candidates once.
 	sqlCandidates = `
 		select * from (
@@ -512,13 +514,62 @@ func (r *round) propose(ctx context.Context, tx pgx.Tx, e rules.Edge) error {
 	if automatic {
 		state = rules.CandidateAutomatic
 	}
-	_, err := tx.Exec(ctx, sqlPropose, pgx.NamedArgs{"head": p.ID[:], "rule": e.Rule.ID, "automatic": automatic,
+	_, err := tx.Exec(ctx, sqlPropose, pgx.NamedArgs{"head": p.ID[:], "rule": e.Rule.ID, "by": "", "automatic": automatic,
 		"state": state, "why": e.Event.Text, "machines": e.Event.Machines, "now": r.now})
 	return db.Wrap(err, "propose %s for filing", p.ID)
 }
 
+// ProposeBug makes a problem a candidate on behalf of a person, who gives the reason. It files nothing. It returns
+// Invalid for a bad reason, NotFound for an unknown problem, and Conflict if the problem has or gets a bug, or is
+// a candidate already, even a declined one.
+func (s *Store) ProposeBug(ctx context.Context, b crash.Bucket, why, person string) (c rules.Candidate, err error) {
+	line, ok := crash.CleanLine(why, crash.MaxReason)
+	if line = crash.OneLine(line); !ok || line == "" {
+		return c, crash.Errorf(crash.Invalid, "bad_reason", "Give the reason: one line of at most %d characters.",
+			crash.MaxReason)
+	}
+	err = s.InTx(ctx, func(tx pgx.Tx) error {
+		e, err := s.LockProblem(ctx, tx, b.ID)
+		if err != nil {
+			return err
+		}
+		args := pgx.NamedArgs{"head": e.Bucket[:], "rule": nil, "by": person, "automatic": false,
+			"state": rules.CandidateWaiting, "why": line, "machines": b.Systems, "now": s.Now()}
+		added, err := tx.Exec(ctx, sqlPropose, args)
+		if err != nil {
+			return db.Classify(err)
+		}
+		c, err = db.One(ctx, tx, sqlCandidateOf, args, scanCandidate)
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			return crash.Errorf(crash.Conflict, "has_bug", "This problem has a bug, or one is being created.")
+		case err != nil:
+			return err
+		case added.RowsAffected() == 0:
+			return errProposed(c)
+		}
+		return s.Audit(ctx, tx, db.AuditEvent{Person: person, Action: "candidate.proposed", Subject: e.Bucket.String(),
+			After: map[string]any{"state": c.State}, Detail: map[string]any{"candidate": c.ID, "reason": line}})
+	})
+	return c, db.Wrap(err, "propose a bug for %s", b.ID)
+}
+
+// errProposed says what became of the candidate that a problem has already.
+func errProposed(c rules.Candidate) error {
+	switch c.State {
+	case rules.CandidateDeclined:
+		return crash.Errorf(crash.Conflict, "declined", "%s declined a bug for this problem on %s. Triagers can undo that "+
+			"on the page of candidates.", c.DecidedBy, c.Decided.UTC().Format(time.DateOnly))
+	case rules.CandidateFiled, rules.CandidateFiling:
+		return crash.Errorf(crash.Conflict, "has_bug", "This problem has a bug, or one is being created.")
+	case rules.CandidateAutomatic, rules.CandidateWaiting:
+	}
+	return crash.Errorf(crash.Conflict, "is_candidate", "This problem waits for a decision on the page of candidates "+
+		"already.")
+}
+
 func scanCandidate(row pgx.CollectableRow) (c rules.Candidate, err error) {
-	err = row.Scan(&c.ID, &c.Problem, &c.Rule, &c.RuleID, &c.State, &c.Why, &c.Machines, &c.Created,
+	err = row.Scan(&c.ID, &c.Problem, &c.Rule, &c.RuleID, &c.Proposer, &c.State, &c.Why, &c.Machines, &c.Created,
 		&c.DecidedBy, db.OrZero(&c.Decided), &c.Reason, &c.Failure)
 	return c, err
 }

@@ -348,14 +348,14 @@ const (
 		`reason) > 0`
 	sqlEraseWhys = `update decisions set reason = replace(reason, @machine::text, 'erased-machine')` + inTexts +
 		`reason) > 0`
-	sqlEraseDeclined = `update candidates set reason = replace(reason, @machine::text, 'erased-machine')` + inTexts +
-		`reason) > 0`
+	sqlEraseProposed = `update candidates set reason = replace(reason, @machine::text, 'erased-machine'),
+		why = replace(why, @machine::text, 'erased-machine')` + inTexts + `reason || ' ' || why) > 0`
 	sqlEraseSearches = `update saved_searches set path = replace(path, @machine::text, 'erased-machine'),
 		name = replace(name, @machine::text, 'erased-machine')` + inTexts + `path || ' ' || name) > 0`
 	sqlEraseNames = `update buckets set name = replace(name, @machine::text, 'erased-machine')` + inTexts + `name) > 0`
 )
 
-var texts = []string{sqlEraseNotes, sqlEraseCases, sqlEraseWhys, sqlEraseDeclined, sqlEraseSearches, sqlEraseNames}
+var texts = []string{sqlEraseNotes, sqlEraseCases, sqlEraseWhys, sqlEraseProposed, sqlEraseSearches, sqlEraseNames}
 
 // tidyTables are the tables from which erasures delete rows, or that have texts of reports.
 var tidyTables = []string{"audit_events", "buckets", "bucket_arrivals", "bucket_days", "bucket_releases",

@@ -15,6 +15,7 @@ import (
 	"mishap/db/dbtest"
 	"mishap/db/events"
 	"mishap/handlers/handlertest"
+	"mishap/notify/rules"
 	"mishap/tracker"
 	"mishap/tracker/trackertest"
 )
@@ -271,6 +272,61 @@ func TestCandidates(t *testing.T) {
 	if page.Find("#candidate-3").Length() != 0 || page.Find("#candidate-2").Length() != 1 {
 		t.Error("the list has a problem with a bug, or not the refused one")
 	}
+}
+
+// TestProposeBug checks that a person's proposal waits among the candidates, escaped, and is decided about like
+// those of rules; that a problem is proposed once; and that rules leave it alone.
+func TestProposeBug(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	rule := handlertest.Candidates(t, site, 2)
+	b := site.Save(t, crashtest.Native(crashtest.Without("Date"), crashtest.Set("DuplicateSignature", "own")))
+	propose := func(b crash.Bucket, why string) (rules.Candidate, error) {
+		return site.Events.ProposeBug(t.Context(), b, why, "kim")
+	}
+	for _, why := range []string{"", " \n ", "\u202e", strings.Repeat("x", crash.MaxReason+1), "a\x00b", "\xff"} {
+		if _, err := propose(b, why); crash.KindOf(err) != crash.Invalid {
+			t.Errorf("reason %.20q: got %v, want Invalid", why, err)
+		}
+	}
+	if _, err := propose(crash.Bucket{ID: crash.BucketID{9}}, "x"); crash.KindOf(err) != crash.NotFound {
+		t.Errorf("unknown problem: got %v, want NotFound", err)
+	}
+	c, err := propose(b, "  crashes\n<b>every</b> \u202eday ")
+	checktest.NoError(t, err)
+	checktest.Equal(t, "reason", c.Why, "crashes <b>every</b> day")
+	checktest.Equal(t, "state", c.State, rules.CandidateWaiting)
+	checktest.Equal(t, "machines", c.Machines, b.Systems)
+	for _, other := range []crash.Bucket{b, rule[0]} {
+		if _, err := propose(other, "again"); crash.KindOf(err) != crash.Conflict {
+			t.Errorf("a candidate already: got %v, want Conflict", err)
+		}
+	}
+	evaluator := events.NewEvaluator(site.Events, events.EvaluatorOptions{})
+	checktest.NoError(t, evaluator.Round(t.Context()))
+	checktest.Equal(t, "bugs", len(site.Tracker.Bugs()), 0)
+	triager := site.As(t, crash.RoleTriager)
+	item := "#candidate-" + strconv.FormatInt(c.ID, 10)
+	page := triager.Get("/candidates").Want(http.StatusOK).WantText(item, "Proposed by kim").WantText(item,
+		"crashes <b>every</b> day").WantText("#candidate-1", "Rule: Queue")
+	if n := page.HTML().Find(item + " b").Length(); n != 0 {
+		t.Error("the reason is not escaped")
+	}
+	decide := "/candidates/" + strconv.FormatInt(c.ID, 10)
+	triager.Post(decide+"/decline", url.Values{"reason": {"no"}}).Want(http.StatusSeeOther)
+	if _, err := propose(b, "again"); crash.KindOf(err) != crash.Conflict || !strings.Contains(err.Error(),
+		"ada-triager declined a bug") {
+		t.Errorf("declined: got %v, want who declined it", err)
+	}
+	triager.Post(decide+"/restore", nil).Want(http.StatusSeeOther)
+	triager.Post(decide+"/approve", nil).Want(http.StatusSeeOther)
+	checktest.Equal(t, "bugs", len(site.Tracker.Bugs()), 1)
+	if _, err := propose(b, "again"); crash.KindOf(err) != crash.Conflict || !strings.Contains(err.Error(), "has a bug") {
+		t.Errorf("filed: got %v", err)
+	}
+	got := site.Value(t, `select person || ' ' || coalesce(before::text, '') || ' ' || after::text || ' ' ||
+		(detail->>'reason') from audit_events where action = 'candidate.proposed'`)
+	checktest.Equal(t, "record", got, `kim  {"state": "waiting"} crashes <b>every</b> day`)
 }
 
 // TestCandidatesWithoutFiling checks that nothing can be approved while filing is off.

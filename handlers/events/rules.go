@@ -382,7 +382,7 @@ const (
 
 var errFilingOff = crash.Errorf(crash.Forbidden, "filing_off", "%s", view.CandidatesOff)
 
-// ListCandidates shows the problems that rules propose for filing.
+// ListCandidates shows the problems that rules and people propose for filing.
 func (s *Pages) ListCandidates(w http.ResponseWriter, r *http.Request) error {
 	waiting, err := s.Events.Candidates(r.Context(), shownCandidates+1)
 	if err != nil {

@@ -536,12 +536,13 @@ type RehearsalLine struct {
 	Does  []string // "notify 3 people"
 }
 
-// Candidate is a problem for which a rule proposes a bug.
+// Candidate is a problem for which a rule or a person proposes a bug.
 type Candidate struct {
 	ID        int64
 	Problem   crash.BucketID
-	Rule      string // name
+	Rule      string // name; empty: a person proposed it
 	RuleID    int64
+	Proposer  string // account of that person
 	State     CandidateState
 	Why       string
 	Machines  int64 // when it was proposed

@@ -194,6 +194,14 @@ func (c CandidateRow) form(action string) layout.PostFormArgs {
 		InPlace: true, Target: "#" + c.id()}
 }
 
+// proposer says which rule or person proposes the bug.
+func (c CandidateRow) proposer() string {
+	if c.Proposer != "" {
+		return "Proposed by " + c.Proposer
+	}
+	return "Rule: " + c.Rule
+}
+
 func (c CandidateRow) open() bool {
 	return c.State == rules.CandidateWaiting || c.State == rules.CandidateAutomatic
 }

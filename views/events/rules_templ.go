@@ -1936,7 +1936,7 @@ var ruleScopes = map[string]string{
 	"everything": "everything", "package": "packages", "set": "package sets", "team": "people or teams",
 }
 
-// Candidates renders the problems that rules propose for filing.
+// Candidates renders the problems that rules and people propose for filing.
 func Candidates(p CandidatesPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1970,7 +1970,7 @@ func Candidates(p CandidatesPage) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 174, "<p class=\"prose\">Rules propose bugs for these problems. A bug that you approve is filed as shown on its review page.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 174, "<p class=\"prose\">Rules and people propose bugs for these problems. A bug that you approve is filed as shown on its review page.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -2150,7 +2150,7 @@ func CandidateItem(c CandidateRow) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var88 string
-		templ_7745c5c3_Var88, templ_7745c5c3_Err = templ.JoinStringErrs(" · " + layout.Machines(c.Bucket.Systems, c.Bucket.Reports) + " " + crash.Plural(c.Bucket.Systems, "machine", "machines") + " · Rule: " + c.Rule + " · ")
+		templ_7745c5c3_Var88, templ_7745c5c3_Err = templ.JoinStringErrs(" · " + layout.Machines(c.Bucket.Systems, c.Bucket.Reports) + " " + crash.Plural(c.Bucket.Systems, "machine", "machines") + " · " + c.proposer() + " · ")
 		if templ_7745c5c3_Err != nil {
 			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/events/rules.templ`, Line: 418, Col: 160}
 		}

@@ -687,6 +687,8 @@ func candidates(user crash.User, on bool) eventsview.CandidatesPage {
 			Decided: now},
 			Bucket: b, Title: b.Title, MayDecide: user.Role.Allows(crash.RoleTriager), Shell: page.Shell}
 		switch {
+		case i == 0:
+			c.Rule, c.Proposer, c.Why = "", "ada", "The same fault stopped three CI runs today."
 		case i == 1:
 			c.Failure, c.Trouble = "The tracker said: title is too long.", "The tracker did not answer. Try again."
 		case i == 2:

@@ -395,7 +395,7 @@ func ProblemName(b crash.Bucket) string {
 // docs/glossary.md has the same rows.
 var Words = [][2]string{
 	{"active machine", "a machine that has reported anything in the past 90 days"},
-	{"candidate", "a problem that a rule proposes for filing"},
+	{"candidate", "a problem that a rule or a person proposes for filing"},
 	{"disappeared", "has an open bug, and is probably fixed in every release"},
 	{"embargoed", "visible only to people with the private right for the package"},
 	{"first seen", "time, release and version of the oldest report"},

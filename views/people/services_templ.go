@@ -1228,6 +1228,7 @@ func scopeMeans(s crash.Scope) string {
 		crash.ScopeReadPrivate: "read private data, core dumps and histories of machines",
 		crash.ScopeTriage:      "change the status, assignee and tags of problems",
 		crash.ScopeFile:        "create bugs",
+		crash.ScopeAssist:      "for assistants: write notes and, as a triager, assign problems and propose bugs",
 		crash.ScopeAdmin:       "read what administrators see, and erase machines",
 	}[s]
 }
@@ -1345,7 +1346,7 @@ func TokenName(t crash.APIToken) templ.Component {
 		var templ_7745c5c3_Var49 string
 		templ_7745c5c3_Var49, templ_7745c5c3_Err = templ.JoinStringErrs(t.Name)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/people/services.templ`, Line: 313, Col: 9}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/people/services.templ`, Line: 314, Col: 9}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var49))
 		if templ_7745c5c3_Err != nil {
@@ -1358,7 +1359,7 @@ func TokenName(t crash.APIToken) templ.Component {
 		var templ_7745c5c3_Var50 string
 		templ_7745c5c3_Var50, templ_7745c5c3_Err = templ.JoinStringErrs(t.Label())
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/people/services.templ`, Line: 315, Col: 61}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/people/services.templ`, Line: 316, Col: 61}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var50))
 		if templ_7745c5c3_Err != nil {
@@ -1463,7 +1464,7 @@ func TokenUse(t crash.APIToken, now time.Time) templ.Component {
 				var templ_7745c5c3_Var53 string
 				templ_7745c5c3_Var53, templ_7745c5c3_Err = templ.JoinStringErrs(t.LastAddress)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/people/services.templ`, Line: 339, Col: 43}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/people/services.templ`, Line: 340, Col: 43}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var53))
 				if templ_7745c5c3_Err != nil {
@@ -1483,7 +1484,7 @@ func TokenUse(t crash.APIToken, now time.Time) templ.Component {
 func TokenScopeName(s crash.Scope) string {
 	return map[crash.Scope]string{
 		crash.ScopeRead: "read", crash.ScopeReadPrivate: "read private data", crash.ScopeTriage: "triage",
-		crash.ScopeFile: "create bugs", crash.ScopeAdmin: "read as an administrator, erase machines",
+		crash.ScopeFile: "create bugs", crash.ScopeAssist: "assist", crash.ScopeAdmin: "read as an administrator, erase machines",
 	}[s]
 }
 

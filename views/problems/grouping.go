@@ -33,7 +33,8 @@ type PresentGrouping struct {
 	Decided bool // the present rules grouped it, and a decision of a person moved it
 }
 
-func (g GroupingView) description() string {
+// Description says what the rule does, or why no rule applied.
+func (g GroupingView) Description() string {
 	if description := g.Rule.Description(); description != "" {
 		return description
 	}
@@ -57,8 +58,8 @@ func (g GroupingView) frames(used bool) []grouping.FrameUse {
 	return some
 }
 
-// sentence introduces the problem into which the rules would put the report.
-func (n PresentGrouping) sentence() string {
+// Sentence introduces the problem into which the rules would put the report.
+func (n PresentGrouping) Sentence() string {
 	text := "The rules alone "
 	if !n.Decided {
 		text = "Version " + strconv.Itoa(n.Rules) + " of the rules grouped it. The current rules "

@@ -41,7 +41,7 @@ func GroupingFold(g GroupingView) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var2 string
-		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(g.description())
+		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(g.Description())
 		if templ_7745c5c3_Err != nil {
 			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/problems/grouping.templ`, Line: 13, Col: 22}
 		}
@@ -518,7 +518,7 @@ func presentGrouping(n PresentGrouping) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var25 string
-		templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(" " + n.sentence())
+		templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(" " + n.Sentence())
 		if templ_7745c5c3_Err != nil {
 			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/problems/grouping.templ`, Line: 104, Col: 22}
 		}
