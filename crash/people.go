@@ -574,11 +574,12 @@ const (
 	ScopeReadPrivate Scope = "read-private" // private data: core dumps, histories of machines
 	ScopeTriage      Scope = "triage"       // change the status, assignee and tags of problems
 	ScopeFile        Scope = "file"         // create bugs
+	ScopeAssist      Scope = "assist"       // by MCP: write notes, assign problems, propose bugs
 	ScopeAdmin       Scope = "admin"        // read what administrators see, and erase machines
 )
 
 // Scopes lists every scope.
-var Scopes = []Scope{ScopeRead, ScopeReadPrivate, ScopeTriage, ScopeFile, ScopeAdmin}
+var Scopes = []Scope{ScopeRead, ScopeReadPrivate, ScopeTriage, ScopeFile, ScopeAssist, ScopeAdmin}
 
 // oldScopes maps scopes to the ones that included them in tokens of the old form. Such tokens keep
 // what they could do until they expire.
@@ -587,7 +588,7 @@ var oldScopes = map[Scope]Scope{ScopeReadPrivate: ScopeRead, ScopeAdmin: ScopeRe
 // MayScope reports whether the person may create tokens with a scope.
 func (u User) MayScope(s Scope) bool {
 	switch s {
-	case ScopeRead:
+	case ScopeRead, ScopeAssist:
 		return u.Role.Allows(RoleViewer)
 	case ScopeReadPrivate:
 		return u.Private.Some()

@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -110,12 +111,16 @@ func newTwin(t *testing.T, embargoed bool) *twin {
 		w.clients[reader.name].SignIn(reader.name, handlertest.Password).Want(http.StatusSeeOther)
 	}
 	for _, name := range []string{"triager read", "triager read-private", "triager triage", "triager file",
-		"insider read", "insider read-private", "ada-admin admin"} {
-		reader, scope, _ := strings.Cut(name, " ")
+		"triager assist", "insider read", "insider read-private", "insider assist", "insider read read-private",
+		"ada-admin admin"} {
+		reader, words, _ := strings.Cut(name, " ")
 		person := dbtest.Must(w.People.ByName(t.Context(), reader))(t)
+		var scopes []crash.Scope
+		for _, word := range strings.Fields(words) {
+			scopes = append(scopes, crash.Scope(word))
+		}
 		var err error
-		w.tokens[name], _, err = w.People.AddToken(t.Context(), "", person, scope, []crash.Scope{crash.Scope(scope)},
-			w.Store.Now().AddDate(0, 1, 0))
+		w.tokens[name], _, err = w.People.AddToken(t.Context(), "", person, words, scopes, w.Store.Now().AddDate(0, 1, 0))
 		checktest.NoError(t, err)
 	}
 	return w
@@ -416,8 +421,35 @@ func TestEmbargoLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// compareTokens compares the answers to API tokens. Only the one of the insider with the scope
-// read-private is different: it sees the first problem.
+// assistantCalls returns calls of every tool for assistants, about the first problem and its report, and about lists
+// that could contain it.
+func assistantCalls(problem, report, public string) (calls []map[string]any) {
+	for _, one := range []struct {
+		tool string
+		in   map[string]any
+	}{
+		{"search_problems", map[string]any{"period": "year", "limit": 50}},
+		{"search_problems", map[string]any{"query": marker}},
+		{"problem", map[string]any{"problem": problem}}, {"problem", map[string]any{"problem": public}},
+		{"similar", map[string]any{"problem": problem}}, {"similar", map[string]any{"problem": public}},
+		{"why_grouped", map[string]any{"problem": problem}}, {"why_grouped", map[string]any{"report": report}},
+		{"report", map[string]any{"report": report}}, {"inbox", map[string]any{}},
+		{"compare_versions", map[string]any{"package": marker}},
+		{"compare_versions", map[string]any{"package": "harbor-sync"}},
+		{"gate", map[string]any{"package": marker, "version": "9.9-embargo"}},
+		{"gate", map[string]any{"package": "harbor-sync", "version": "9.9-embargo"}},
+		{"note", map[string]any{"problem": problem, "text": "x"}},
+		{"assign", map[string]any{"problem": problem, "assignee": "me"}},
+		{"propose_bug", map[string]any{"problem": problem, "reason": "x"}},
+	} {
+		calls = append(calls, map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+			"params": map[string]any{"name": one.tool, "arguments": one.in}})
+	}
+	return append(calls, map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+}
+
+// compareTokens compares the answers to API tokens. Only those of the insider with the scope
+// read-private are different: they see the first problem.
 func (w *twin) compareTokens(t *testing.T, other *twin, ids []crash.BucketID) {
 	t.Helper()
 	paths := []string{"/api/1.0/most-common-problems/?period=year&limit=100", "/problems.json?period=year",
@@ -429,11 +461,20 @@ func (w *twin) compareTokens(t *testing.T, other *twin, ids []crash.BucketID) {
 		"/api/1.0/set-problem-status/": {"signature": ids[0].String(), "kind": "wontfix"},
 		"/api/1.0/problem-people/":     {"problem": ids[0].String(), "assignee": "me"},
 	}
+	calls := assistantCalls(ids[0].String(), w.hidden[0].String(), handlertest.BucketOf(t, crashtest.Native()).String())
+	for _, call := range calls {
+		here, there := w.Visitor(t).PostJSON("/mcp", call, asAssistant), other.Visitor(t).PostJSON("/mcp", call, asAssistant)
+		if diff := difference(here, there); diff != "" || here.Status != http.StatusOK {
+			t.Errorf("visitor: %v: got status %d\n%s", call, here.Status, diff)
+		}
+	}
 	for name, token := range w.tokens {
 		sees := false
+		insider := slices.Contains([]string{"insider read-private", "insider read read-private"}, name)
 		check := func(path string, here, there *handlertest.Answer) {
-			sees = sees || here.Status == http.StatusOK && strings.Contains(here.Body, marker)
-			if diff := difference(here, there); diff != "" && name != "insider read-private" {
+			sees = sees || here.Status == http.StatusOK && strings.Contains(here.Body, marker) &&
+				!strings.HasPrefix(path, "/mcp") // these answers contain the question
+			if diff := difference(here, there); diff != "" && !insider {
 				t.Errorf("token of %s: %s:\n%s", name, path, diff)
 			}
 			if here.Status >= 500 || strings.Contains(here.Body, "zyxwv_free") {
@@ -448,7 +489,19 @@ func (w *twin) compareTokens(t *testing.T, other *twin, ids []crash.BucketID) {
 			check(path, w.Visitor(t).PostJSON(path, question, handlertest.Bearer(token)...),
 				other.Visitor(t).PostJSON(path, question, handlertest.Bearer(other.tokens[name])...))
 		}
-		if sees != (name == "insider read-private") {
+		seen := 0
+		for _, call := range calls {
+			here := w.Visitor(t).PostJSON("/mcp", call, append(handlertest.Bearer(token), asAssistant)...)
+			check(fmt.Sprint("/mcp ", call), here, other.Visitor(t).PostJSON("/mcp", call, append(handlertest.Bearer(
+				other.tokens[name]), asAssistant)...))
+			if strings.Contains(here.Body, "zyxwv_write") {
+				seen++
+			}
+		}
+		if reads := name == "insider read read-private"; reads != (seen > 0) {
+			t.Errorf("token of %s: an assistant sees the problem in %d answers", name, seen)
+		}
+		if sees != insider {
 			t.Errorf("token of %s: sees an embargoed problem: %v", name, sees)
 		}
 	}
@@ -564,6 +617,14 @@ func attackerRequests(t *testing.T, site *handlertest.Site) []string {
 			add("/search/complete", "of", name, name, guess, "package", guess)
 		}
 		add("/gate", "package", guess, "version", guess)
+		for _, field := range checktest.EveryNth(fields, 5, i+1) {
+			paths = append(paths, assistantPath("search_problems", map[string]any{"query": field + quoted, "period": "year"}),
+				assistantPath("search_problems", map[string]any{"query": "-" + field + quoted, "period": "year"}))
+		}
+		paths = append(paths, assistantPath("compare_versions", map[string]any{"package": guess}),
+			assistantPath("compare_versions", map[string]any{"package": "tidewatch", "version": guess, "release": guess}),
+			assistantPath("gate", map[string]any{"package": guess, "version": guess}),
+			assistantPath("gate", map[string]any{"package": "tidewatch", "version": guess, "release": guess}))
 		for _, path := range []string{"/package/", "/release/"} {
 			for _, format := range []string{"", ".json"} {
 				paths = append(paths, path+url.PathEscape(guess)+format)
@@ -609,8 +670,31 @@ func attackerRequests(t *testing.T, site *handlertest.Site) []string {
 			"/problem/%d?via=%%2F%%3Fsort%%3Dproblem%%26period%%3Dyear"} {
 			paths = append(paths, fmt.Sprintf(path, i))
 		}
+		for _, tool := range []string{"problem", "similar", "why_grouped"} {
+			paths = append(paths, assistantPath(tool, map[string]any{"problem": fmt.Sprintf("/problem/%d", i)}))
+		}
 	}
-	return paths
+	return append(paths, assistantPath("search_problems", map[string]any{"period": "year", "limit": 50}),
+		assistantPath("search_problems", map[string]any{"period": "year", "sort": "first"}))
+}
+
+// assistantPath returns the path for assistants with the call of a tool.
+func assistantPath(tool string, in map[string]any) string {
+	call, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+		"params": map[string]any{"name": tool, "arguments": in}})
+	return "/mcp " + string(call)
+}
+
+// asAssistant is the header by which clients of assistants accept answers.
+var asAssistant = handlertest.Header{Name: "Accept", Value: "application/json, text/event-stream"}
+
+// visit requests a path as a visitor. After a blank, a path has the JSON that is posted there.
+func visit(visitor *handlertest.Client, path string) *handlertest.Answer {
+	path, body, posted := strings.Cut(path, " ")
+	if !posted {
+		return visitor.Get(path)
+	}
+	return visitor.PostJSON(path, json.RawMessage(body), asAssistant)
 }
 
 // changing matches what differs between any two servers: ids of reports, and the parts of pages that
@@ -651,7 +735,7 @@ func TestVisitorsInferNothing(t *testing.T) {
 			path := inProblem.ReplaceAllStringFunc(request, func(m string) string {
 				return m[:len(m)-1] + side.ids[m[len(m)-1]-'0'].String()
 			})
-			a := side.visitor.Get(path)
+			a := visit(side.visitor, path)
 			if a.Status == http.StatusInternalServerError {
 				t.Errorf("%s: got status %d", request, a.Status)
 			}

@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"compress/gzip"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -67,7 +68,7 @@ func publicRequests(p *handlertest.Pages, ids []crash.BucketID, signatures []str
 		"GET /package/{name} /package/harbor-sync", "GET /package/{name} /package/tidewatch",
 		"GET /release/{name} /release/Ubuntu%2024.04", "GET /gate /gate", "GET /fixes /fixes", "GET /weekly /weekly",
 		"GET /gate /gate?package=quillpad&version=0.9.1-1", "GET /gate /gate?package=tidewatch&version=9",
-		"GET /bug/{number} /bug/4711", "GET /healthz /healthz",
+		"GET /bug/{number} /bug/4711", "GET /healthz /healthz", "GET /llms.txt /llms.txt", "GET /mcp /mcp",
 		"GET /readyz /readyz", "GET /bucket /bucket?id=none", "GET /faf/* /faf/reports/12/",
 		"GET /reports/* /reports/12/", "GET /problems/{number:[0-9]+} /problems/70",
 		"GET /problems/{number:[0-9]+}/* /problems/70/", "GET /problems/bthash/{hash} /problems/bthash/98dae815e401",
@@ -146,6 +147,12 @@ func TestVisitorsSeeNothingPrivate(t *testing.T) {
 				t.Errorf("%s: got status %d", path, a.Status)
 			}
 			wantNoMarker(t, path, path, a)
+		}
+	}
+	for _, id := range ids {
+		for _, call := range assistantCalls(id.String(), "x", id.String()) {
+			a := visitor.PostJSON("/mcp", call, asAssistant).Want(http.StatusOK)
+			wantNoMarker(t, fmt.Sprint("/mcp ", call), "/mcp", a)
 		}
 	}
 	for _, route := range p.Routes(t) {

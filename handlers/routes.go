@@ -17,6 +17,7 @@ import (
 	"mishap/handlers/api"
 	"mishap/handlers/export"
 	"mishap/handlers/hooks"
+	"mishap/handlers/mcp"
 	"mishap/handlers/panel"
 	"mishap/handlers/problems"
 	"mishap/handlers/web"
@@ -60,6 +61,14 @@ func (s *Server) routes() (http.Handler, error) {
 
 	root.With(s.web.NoteAddress, web.Deadline(web.PageTime), s.web.LimitVisitors).
 		Post(hooks.PathTracker+"{name}", do(s.hooks.Receive))
+
+	root.With(s.web.LimitAssets).Get(mcp.PathLLMs, do(s.mcp.ShowLLMs))
+	root.Group(func(assistants chi.Router) {
+		assistants.Use(s.web.NoteAddress, web.Deadline(web.PageTime), s.authenticateToken, s.limitRate, s.web.LimitVisitors)
+		assistants.Post(mcp.Path, do(s.mcp.Serve))
+		assistants.Get(mcp.Path, do(s.mcp.Serve)) // refused, as is DELETE: there are no sessions and streams
+		assistants.Delete(mcp.Path, do(s.mcp.Serve))
+	})
 
 	site := chi.NewRouter()
 	site.Use(s.web.NoteAddress, web.Deadline(web.PageTime),

@@ -27,6 +27,7 @@ import (
 	"mishap/handlers/events"
 	"mishap/handlers/export"
 	"mishap/handlers/hooks"
+	"mishap/handlers/mcp"
 	"mishap/handlers/panel"
 	"mishap/handlers/people"
 	"mishap/handlers/problems"
@@ -63,6 +64,7 @@ type Server struct {
 	people    *people.Pages
 	events    *events.Pages
 	hooks     *hooks.Receiver
+	mcp       *mcp.Server
 	handler   http.Handler
 }
 
@@ -114,6 +116,8 @@ func New(d Deps) (*Server, error) {
 		Store: d.Store, Problems: d.Problems, Decisions: d.Decisions, People: d.People, Bugs: d.Bugs, Symbols: d.Symbols,
 		Filer: d.Filer,
 	})
+	s.mcp = mcp.New(kit, panel, mcp.Deps{Store: d.Store, Problems: d.Problems, People: d.People, Events: d.Events,
+		Lists: s.lists, Pages: s.problems})
 	s.handler, err = s.routes()
 	return s, err
 }

@@ -582,8 +582,9 @@ it can be redirected to a file. It cannot be shown again, since only its hash is
 go to the standard error.
 
 Scopes: read (reports and traces), read-private (private data, core dumps, histories of machines), triage
-(status, assignee and tags), file (create bugs), admin (what administrators read, and erasing machines). triage
-and file are for triagers and admins, admin is for admins.`,
+(status, assignee and tags), file (create bugs), assist (notes and, for triagers, assignees and proposed bugs, by
+MCP), admin (what administrators read, and erasing machines). triage and file are for triagers and admins, admin
+is for admins.`,
 		Example: `  mishap token create ada --name "phased updates" --scope read --days 365
   mishap token create bot --name triage --scope read,file > token`,
 		Args: cobra.ExactArgs(1),
@@ -617,7 +618,7 @@ and file are for triagers and admins, admin is for admins.`,
 	}
 	cmd.Flags().StringVar(&name, "name", "", "the purpose of the token")
 	cmd.Flags().StringSliceVar(&words, "scope", []string{string(crash.ScopeRead)},
-		"the scopes of the token: read, read-private, triage, file, admin")
+		"the scopes of the token: read, read-private, triage, file, assist, admin")
 	cmd.Flags().IntVar(&days, "days", 90, "days until it expires, at most five years")
 	return cmd
 }

@@ -66,7 +66,8 @@ func (a *API) OpenAPI() map[string]any {
 			"securitySchemes": object{
 				"token": object{"type": "http", "scheme": "bearer", "description": "An API token; create one on " +
 					"the page of your account. Scopes: read (reports and traces), read-private (private data), triage (status, " +
-					"assignee and tags), file (create bugs), admin (what administrators read)."},
+					"assignee and tags), file (create bugs), assist (what MCP clients may change), admin (what administrators " +
+					"read)."},
 				"session": object{"type": "apiKey", "in": "cookie", "name": "sessionid"},
 			},
 		},

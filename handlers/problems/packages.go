@@ -50,22 +50,16 @@ func (s *Lists) ShowPackage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	since, until := s.web.LastDays(packageDays)
-	filter := index.Filter{Since: index.DayOf(since), Until: index.DayOf(until), Package: name, Muted: index.MutedHidden}
 	if format != "" {
-		return s.exportOf(w, r, format, exportedList{title: problemsOf(name), path: view.PackagePath(name), filter: filter})
+		list := exportedList{title: problemsOf(name), path: view.PackagePath(name), filter: s.packageFilter(name)}
+		return s.exportOf(w, r, format, list)
 	}
-	page, err := web.CachedFacts(s.web, r, name, func(r *http.Request) (view.PackagePage, error) {
-		return s.readPackage(r, name, filter)
-	})
+	page, err := s.PackageFacts(r, name)
 	if err != nil {
 		return err
 	}
 	if page.Problems, err = s.addBugCells(r, page.Problems, ""); err != nil {
 		return err
-	}
-	if web.IsPublic(r) {
-		hidePackage(&page)
 	}
 	if page.Follow, err = s.choices.followPart(r, crash.Follow{Kind: crash.FollowPackage, Name: name}); err != nil {
 		return err
@@ -74,13 +68,36 @@ func (s *Lists) ShowPackage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page.Comparison = page.Compare(a, b)
-	if err := s.countCompared(r, &page.Comparison, filter); err != nil {
+	if err := s.CompareVersions(r, &page, a, b); err != nil {
 		return err
 	}
 	page.Shell = s.web.Shell(r, name)
 	page.Shell.Also = layout.Alternates(problemsOf(name), view.PackagePath(name), "")
 	return s.web.Page(w, r, http.StatusOK, view.Package(page))
+}
+
+// packageFilter selects what the page of a package covers.
+func (s *Lists) packageFilter(name string) index.Filter {
+	since, until := s.web.LastDays(packageDays)
+	return index.Filter{Since: index.DayOf(since), Until: index.DayOf(until), Package: name, Muted: index.MutedHidden}
+}
+
+// PackageFacts returns the page of a package as the current user may see it, without bugs, a comparison and what
+// belongs to one person. It returns NotFound for an unknown package.
+func (s *Lists) PackageFacts(r *http.Request, name string) (view.PackagePage, error) {
+	page, err := web.CachedFacts(s.web, r, name, func(r *http.Request) (view.PackagePage, error) {
+		return s.readPackage(r, name, s.packageFilter(name))
+	})
+	if err == nil && web.IsPublic(r) {
+		hidePackage(&page)
+	}
+	return page, err
+}
+
+// CompareVersions adds the comparison of two versions to the page of a package; see [view.PackagePage.Compare].
+func (s *Lists) CompareVersions(r *http.Request, page *view.PackagePage, a, b string) error {
+	page.Comparison = page.Compare(a, b)
+	return s.countCompared(r, &page.Comparison, s.packageFilter(page.Name))
 }
 
 // countCompared counts the reports of the problems that a comparison names: of new ones those from the
@@ -492,7 +509,7 @@ func (s *Lists) ShowGate(w http.ResponseWriter, r *http.Request) error {
 	if q.Package == "" && q.Version == "" {
 		return s.web.Page(w, r, http.StatusOK, view.Gate(page))
 	}
-	answer, err := s.Problems.UpdateGate(r.Context(), crash.Releases(), q, s.web.Now())
+	answer, err := s.GateAnswer(r, q)
 	status := http.StatusOK
 	if e, ok := errors.AsType[*crash.Error](err); ok && (e.Kind == crash.NotFound || e.Kind == crash.Invalid) {
 		page.Problem, status = e.Message, http.StatusNotFound
@@ -504,12 +521,22 @@ func (s *Lists) ShowGate(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	page.Answer = &answer
+	return s.web.Page(w, r, status, view.Gate(page))
+}
+
+// GateAnswer returns the answer of the update gate as the current user may see it. It returns Invalid for a question
+// that makes no sense, and NotFound for an unknown package.
+func (s *Lists) GateAnswer(r *http.Request, q stats.GateQuestion) (stats.GateAnswer, error) {
+	answer, err := s.Problems.UpdateGate(r.Context(), crash.Releases(), q, s.web.Now())
+	if err != nil {
+		return answer, err
+	}
 	if web.IsPublic(r) {
 		answer = answer.Labelled(privacy.RedactLabel)
 	}
 	for id, b := range answer.Buckets {
 		answer.Buckets[id] = s.web.SeenBucket(r, b)
 	}
-	page.Answer = &answer
-	return s.web.Page(w, r, status, view.Gate(page))
+	return answer, nil
 }

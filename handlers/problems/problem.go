@@ -110,6 +110,26 @@ func (s *Pages) problemPage(r *http.Request, id crash.BucketID) (*view.ProblemPa
 	return page, nil
 }
 
+// ProblemFacts returns the page of a problem as the current user may see it, without reports and what can be done. For
+// people who may read reports it has the evidence of the representative report, notes, assignee and tags. If the
+// problem was merged, it is that of the whole. It returns NotFound for an unknown problem.
+func (s *Pages) ProblemFacts(r *http.Request, id crash.BucketID) (*view.ProblemPage, error) {
+	page, err := s.problemPage(r, id)
+	if err != nil || web.IsPublic(r) {
+		return page, err
+	}
+	facts, err := s.panel.StackOf(r, page.Bucket, false)
+	if err != nil {
+		return nil, err
+	}
+	page.Stack, page.Grouping = facts.Stack, facts.Grouping
+	if page.Notes, err = s.notesView(r, page.Bucket); err != nil {
+		return nil, err
+	}
+	page.People, err = s.peopleView(r, page.Bucket)
+	return page, err
+}
+
 // occurrencesIn returns the first and the last occurrence of a problem in one release.
 func (s *Pages) occurrencesIn(ctx context.Context, id crash.BucketID,
 	release crash.Release,

@@ -127,6 +127,33 @@ func readAddress(u *url.URL) (values url.Values, search string) {
 	return values, search
 }
 
+// FindProblems returns a page of the problems that a search selects, as the page at /search lists them. values is the
+// query of that page. Unlike the page, it returns Invalid for invalid values, and Unprocessable for an invalid search.
+func (s *Lists) FindProblems(r *http.Request, values url.Values) (view.ListPage, error) {
+	text := strings.TrimSpace(values.Get("q"))
+	q, err := parseSearch(text)
+	if err != nil {
+		return view.ListPage{}, err
+	}
+	setSearchPeriod(values)
+	choice, cursor, _, err := s.choices.readPageChoice(r, values, true)
+	if err != nil {
+		return view.ListPage{}, err
+	}
+	choice.Query = text
+	return s.problemList(r, choice, q, cursor)
+}
+
+// parseSearch parses a search. It returns Unprocessable for an invalid one.
+func parseSearch(text string) (index.Query, error) {
+	q, err := index.ParseQuery(text)
+	if problem, ok := errors.AsType[*index.QueryError](err); ok {
+		return q, crash.Errorf(crash.Unprocessable, "bad_query",
+			"%s (at character %d of the query)", problem.Message, problem.At+1)
+	}
+	return q, err
+}
+
 func (s *Lists) searchList(r *http.Request, text string, q index.Query) (view.ListPage, error) {
 	choice, cursor, ignored, err := s.searchPageChoice(r, text)
 	if err != nil {
@@ -144,11 +171,7 @@ func (s *Lists) ExportSearch(w http.ResponseWriter, r *http.Request, format stri
 	if err != nil {
 		return err
 	}
-	q, err := index.ParseQuery(text)
-	if problem, ok := errors.AsType[*index.QueryError](err); ok {
-		return crash.Errorf(crash.Unprocessable, "bad_query",
-			"%s (at character %d of the query)", problem.Message, problem.At+1)
-	}
+	q, err := parseSearch(text)
 	if err != nil {
 		return err
 	}

@@ -685,6 +685,15 @@ func (s *Kit) serveError(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
+// Refusal returns the answer for err to a program whose protocol has refusals of its own, and logs and records it like
+// every refusal.
+func (s *Kit) Refusal(r *http.Request, err error) Answer {
+	a := AnswerTo(r, err)
+	s.LogError(r, err, a)
+	s.auditRefusal(r, a)
+	return a
+}
+
 // sendError writes an answer in the format that the request asks for. It writes nothing if it
 // returns an error.
 func (s *Kit) sendError(w http.ResponseWriter, r *http.Request, a Answer) error {

@@ -243,6 +243,15 @@ func withVisit(r *http.Request, v *visit) *http.Request {
 	return r.WithContext(audit.WithActor(context.WithValue(r.Context(), visitKey{}, v), v.actor))
 }
 
+// AsVisitor returns a copy of r that may read what visitors may, for a token without the scope for more. Records name
+// the same actor.
+func AsVisitor(r *http.Request) *http.Request {
+	v := *VisitOf(r)
+	v.User, v.Token, v.revision = crash.User{}, nil, ""
+	ctx := db.ReadFor(r.Context(), db.NewReader(func() crash.Packages { return crash.Packages{} }))
+	return r.WithContext(context.WithValue(ctx, visitKey{}, &v))
+}
+
 // CurrentUser returns the account that is signed in, or the zero User for visitors.
 func CurrentUser(r *http.Request) crash.User { return VisitOf(r).User }
 

@@ -247,7 +247,7 @@ func (s *Kit) saveable(r *http.Request) bool {
 	hasOrigin := r.Header.Get("Sec-Fetch-Site") == "same-origin" ||
 		r.Header.Get("Origin") != "" || r.Header.Get("Referer") != ""
 	return r.Method == http.MethodPost && !isSignIn(r.URL.Path) && r.URL.Path != pathSignOut && !WantsPart(r) &&
-		IsForm(r) && hasOrigin && s.isFromThisSite(r) && r.ParseForm() == nil && !holdsSecret(r)
+		IsForm(r) && hasOrigin && s.IsFromThisSite(r) && r.ParseForm() == nil && !holdsSecret(r)
 }
 
 // encodeForm encodes a form for one hidden field. The result is never empty: a form that only has a

@@ -293,6 +293,7 @@ var UnrecordedRoutes = map[string]string{
 	"POST /api/1.0/problem-people/":        "records itself, for each problem that it changes",
 	"POST /api/1.0/create-bug-report":      "records itself unless there is a bug already",
 	"POST /api/1.0/create-bug-report/":     "records itself unless there is a bug already",
+	"POST /mcp":                            "reads, and tools that record what they change",
 }
 
 // auditTimeout bounds writing a record after an answer, whose deadline may have passed.

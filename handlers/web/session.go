@@ -345,7 +345,7 @@ func (s *Kit) Guard(next http.Handler) http.Handler {
 		r.Header = maps.Clone(r.Header)
 		r.Header.Set(nosurf.HeaderName, maskToken(token))
 		switch {
-		case !s.isFromThisSite(r):
+		case !s.IsFromThisSite(r):
 			// nosurf refuses this origin because no request can have it.
 			r.Header.Set("Origin", "foreign:")
 			r.Header.Del("Sec-Fetch-Site")
@@ -426,9 +426,9 @@ func maskToken(token string) string {
 	return base64.StdEncoding.EncodeToString(append(make([]byte, rawTokenBytes), raw...))
 }
 
-// isFromThisSite reports whether every header that names the origin of a request names this site.
+// IsFromThisSite reports whether every header that names the origin of a request names this site.
 // It returns true if there is no such header.
-func (s *Kit) isFromThisSite(r *http.Request) bool {
+func (s *Kit) IsFromThisSite(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "same-origin", "none":
 	default:
