@@ -2,11 +2,13 @@ package grouping_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"mishap/crash"
 	"mishap/crash/checktest"
+	"mishap/crash/crashtest"
 	"mishap/crash/grouping"
 )
 
@@ -148,6 +150,32 @@ func TestTwinsOfReports(t *testing.T) {
 	} {
 		if _, ok := grouping.NewShape(f); ok {
 			t.Errorf("%s: got a shape, want none", name)
+		}
+	}
+}
+
+// TestUnrelatedAreNoTwins compares generated crashes of one program in different versions, of which each pair
+// shares the callers and no more.
+func TestUnrelatedAreNoTwins(t *testing.T) {
+	t.Parallel()
+	var shapes []grouping.Shape
+	of := map[string]bool{}
+	for k := range 600 {
+		f := crashtest.VolumeProblem(k*6+2, 1, rand.New(rand.NewPCG(1, uint64(k)))) //nolint:gosec // not secret
+		f["ExecutablePath"], f["Package"] = "/usr/bin/quay", fmt.Sprintf("quay 1.0-%d", k)
+		if s, ok := grouping.NewShape(f); ok && !of[f["StacktraceTop"]] {
+			of[f["StacktraceTop"]] = true
+			shapes = append(shapes, s)
+		}
+	}
+	if len(shapes) < 300 {
+		t.Fatalf("got %d stacks, want at least 300", len(shapes))
+	}
+	for i, a := range shapes {
+		for _, b := range shapes[:i] {
+			if k := grouping.Compare(a, b, false); k.Twins {
+				t.Fatalf("got twins: %s", k.Reason)
+			}
 		}
 	}
 }

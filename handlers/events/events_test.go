@@ -194,6 +194,26 @@ func TestRuleOfConcentrated(t *testing.T) {
 	checktest.Equal(t, "value", edit.Attr("#rule-concentrated_value", "value"), "nvidia-*")
 }
 
+// TestRuleMergesTwins saves a rule that merges twins, and shows it in the form again.
+func TestRuleMergesTwins(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	c := site.As(t, crash.RoleAdmin)
+	form := ruleForm(url.Values{"do": {"save"}, "merge": {"1"}, "bugs": {""}, "followers": {""}})
+	page := c.Post("/admin/rules", form).Want(http.StatusUnprocessableEntity)
+	form.Set("rehearsed", page.Attr("#rule-form input[name=rehearsed]", "value"))
+	c.Post("/admin/rules", form).Want(http.StatusSeeOther)
+	c.Get("/admin/rules").WantText(".rule-list", "is new, merge it with its twins.")
+	r := dbtest.Must(site.Events.Rules(t.Context()))(t)[0]
+	checktest.Equal(t, "merges", r.Actions.Merge, true)
+	edit := c.Get("/admin/rules/" + strconv.FormatInt(r.ID, 10)).Want(http.StatusOK).HTML()
+	checktest.Equal(t, "checked boxes", edit.Find("#rule-form input[name=merge][checked]").Length(), 1)
+	// Credentials have no twins.
+	form = ruleForm(url.Values{"when": {string(crash.EventTracker)}, "scope": {"everything"}, "merge": {"1"}, "bugs": {""},
+		"followers": {""}})
+	c.Post("/admin/rules", form).Want(http.StatusUnprocessableEntity).WantText("#rule-actions-wrong", "can only notify")
+}
+
 // TestRuleSwitches checks switching off, deleting and restoring, and the audit trail.
 func TestRuleSwitches(t *testing.T) {
 	t.Parallel()

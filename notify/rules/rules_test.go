@@ -47,6 +47,10 @@ func TestSentence(t *testing.T) {
 				rules.Actions{Followers: true}
 			r.If.Concentrated = rules.Concentrated{Field: stats.FacetGraphics, Value: "nvidia-*"}
 		},
+		"When a problem gets its function names, merge it with its twins.": func(r *rules.Rule) {
+			r.When, r.Machines, r.Scope = crash.EventSymbolised, 1, rules.Scope{Kind: rules.Everything}
+			r.Actions = rules.Actions{Merge: true}
+		},
 		"When the tracker does not accept mishap's credentials, notify administrators.": func(r *rules.Rule) {
 			r.When, r.Scope = crash.EventTracker, rules.Scope{Kind: rules.Everything}
 			r.Actions = rules.Actions{Administrators: true}

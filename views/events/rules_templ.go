@@ -1210,7 +1210,7 @@ func RulePart(p RulePage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 111, "<span class=\"hint\">Problems of the same fault with other signatures. Anyone may undo that; then the rule does not repeat it.</span></div></fieldset><div class=\"rule-checks\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 111, "<span class=\"hint\">Problems of the same fault with other signatures. If a triager undoes that, the rule does not repeat it.</span></div></fieldset><div class=\"rule-checks\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
