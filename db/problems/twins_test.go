@@ -161,6 +161,22 @@ func TestMoreTwins(t *testing.T) {
 	}
 	checktest.Equal(t, "different bugs merged", wrong.merged, 0)
 	checktest.Equal(t, "different bugs merged, of all builds", allWrong.merged, 0)
+
+	// A rule merges them all.
+	for i := range all {
+		checktest.NoError(t, f.MergeTwins(t.Context(), all[i].problem, "family"))
+	}
+	for i := range all {
+		all[i].problem = dbtest.Must(f.Bucket(t.Context(), all[i].problem))(t).ID
+	}
+	byRule, _ := countPairs(all, published, apart)
+	_, wrongByRule := countPairs(all, everyPair, apart)
+	t.Logf("merged by a rule: %d of %d pairs split, %d of %d merged wrongly", byRule.split, byRule.of, wrongByRule.merged,
+		wrongByRule.of)
+	if byRule.split > 5 {
+		t.Errorf("got %d pairs of 105 split after the merges of a rule, want at most 5", byRule.split)
+	}
+	checktest.Equal(t, "different bugs merged by a rule", wrongByRule.merged, 0)
 }
 
 // storeQuay stores and symbolises the crashes of the program.
