@@ -191,11 +191,12 @@ func (w *FixWatch) judge(j *judgement, again bool) {
 }
 
 // expect sets how many reports of the problem are to be expected from versions with the fix: as many for each report of
-// other problems as before it. k of n machines that reported the package before the fix had the problem.
+// other problems as before it. Without such reports that is unknown. k of n machines that reported the package before
+// the fix had the problem.
 func (w *FixWatch) expect(k, n float64) {
 	others := float64(w.Reports - w.Seen)
 	switch {
-	case w.Before == 0:
+	case w.Before == 0 || others == 0 && w.Seen > 0:
 		w.Expected = Interval{Value: math.NaN(), High: math.Inf(1)}
 	case others > 0:
 		low, high := ShareInterval(k, n-k)
@@ -275,7 +276,7 @@ func (w FixWatch) Text() string {
 		return "No report of " + w.Package + " " + w.orLater() + " has come from " + w.Release.Short() + " yet."
 	case FixFails:
 		text := "Not fixed by " + where + ": " + crash.Counted(w.Seen, "report", "reports") + " since"
-		if w.Before > 0 {
+		if w.Expected.Known() || w.Expected.Low > 0 {
 			text += "; " + expected + " without a fix"
 		}
 		return text + "."

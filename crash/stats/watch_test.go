@@ -162,6 +162,10 @@ func TestWatchFixes(t *testing.T) {
 			"Not fixed by 1.4-2 in 24.04: 9 reports since; 10 (6.6–16) reports of this problem were " +
 				"to be expected without a fix.",
 		},
+		"not fixed, and nothing else reported": {
+			fixSituation{with: 30, of: 120, seen: 9, after: 9, days: 13}, stats.FixFails, "unknown", 0, time.Time{},
+			"Not fixed by 1.4-2 in 24.04: 9 reports since.",
+		},
 		"fewer": {
 			fixSituation{with: 30, of: 120, seen: 3, after: 80, days: 13},
 			stats.FixFewer, "26 (16–39)", 0, time.Time{},
