@@ -206,7 +206,8 @@ var embargoPaths = []string{
 	"/problem/{public}/merge?q={problem}", "/problem/{public}/compare?with={problem}", "/problem/{public}?from={problem}",
 	"/problem/{public}/compare?report={report}", "/problems/merge?problems={problem}.{public}",
 	"/problems/mute?problems={problem}.{public}", "/problem/{public}", "/problem/{public}.json",
-	"/problem/{public}/traits", "/problem/{public}/split", "/oops/{oops}", "/oops/{oops}.json",
+	"/problem/{public}/traits", "/release/Ubuntu%2024.04/concentrated", "/problem/{public}/split",
+	"/oops/{oops}", "/oops/{oops}.json",
 }
 
 // embargoForms are further requests that change something, besides those of [rightsCases].

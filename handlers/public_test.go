@@ -67,6 +67,7 @@ func publicRequests(p *handlertest.Pages, ids []crash.BucketID, signatures []str
 		"GET /search/complete /search/complete?q=x&of=version&version=1", "GET /package/{name} /package/quillpad",
 		"GET /package/{name} /package/harbor-sync", "GET /package/{name} /package/tidewatch",
 		"GET /release/{name} /release/Ubuntu%2024.04", "GET /gate /gate", "GET /fixes /fixes", "GET /weekly /weekly",
+		"GET /release/{name}/concentrated /release/Ubuntu%2024.04/concentrated",
 		"GET /gate /gate?package=quillpad&version=0.9.1-1", "GET /gate /gate?package=tidewatch&version=9",
 		"GET /bug/{number} /bug/4711", "GET /healthz /healthz", "GET /llms.txt /llms.txt", "GET /mcp /mcp",
 		"GET /readyz /readyz", "GET /bucket /bucket?id=none", "GET /faf/* /faf/reports/12/",

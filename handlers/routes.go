@@ -138,6 +138,7 @@ func (s *Server) routes() (http.Handler, error) {
 	site.With(s.web.NeedPerson).Post(peopleview.PathService+"{name}/tokens/{id}/revoke", do(s.people.RevokeServiceToken))
 	site.Group(func(viewer chi.Router) {
 		viewer.Use(s.web.Need(crash.RoleViewer))
+		viewer.Get("/release/{name}/concentrated", do(s.lists.ShowReleaseWhere))
 		viewer.Get("/problem/{id}/traits", of(s.problems.ShowTraits))
 		viewer.Get("/problem/{id}/compare", of(s.problems.ShowCompare))
 		viewer.Post("/problem/{id}/notes", of(s.problems.AddNote))

@@ -868,6 +868,7 @@ var rightsCases = slices.Concat(
 		{route: "POST /new", need: viewer, form: "problems={problem}"},
 		{route: "GET /problem/{id}.{format}", need: viewer, path: "/problem/{problem}.csv", shows: true},
 		{route: "GET /problem/{id}.{format}", need: viewer, path: "/problem/{problem}.json", shows: true},
+		{route: "GET /release/{name}/concentrated", need: viewer, path: "/release/Ubuntu%2024.04/concentrated"},
 		{route: "GET /problem/{id}/traits", need: viewer, path: "/problem/{problem}/traits"},
 		{route: "GET /problem/{id}/compare", need: viewer, path: "/problem/{problem}/compare?report={report}"},
 		{route: "GET /problem/{id}/symbols", need: viewer, path: "/problem/{problem}/symbols"},

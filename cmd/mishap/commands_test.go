@@ -357,11 +357,13 @@ func TestGate(t *testing.T) {
 	}
 	for machine := range 60 { // reports of another package make the machines active
 		save(machine, 80, "1.0", crashtest.Set("Package", "other 1.0"))
-		save(machine, 40+machine%30, "1.9-1")
+		save(machine, 40+machine%30, "1.9-1", crashtest.Set("DuplicateSignature", fmt.Sprint("old ", machine%2)))
 	}
 	save(1, 30, "1.10-1")
 	for machine := range 8 {
-		save(machine, machine, "1.11-1", crashtest.Set("DuplicateSignature", "a new \x1b problem"))
+		save(machine, machine, "1.11-1", crashtest.Set("DuplicateSignature", "a new \x1b problem"),
+			crashtest.Set("CurrentDesktop", "KDE"))
+		save(20+machine, machine, "1.11-1", crashtest.Set("DuplicateSignature", fmt.Sprint("old ", machine%2)))
 	}
 	dbtest.Counted(t, store)
 	environ := []string{"MISHAP_DATABASE_URL=" + url, "MISHAP_BASE_URL=https://crashes.example"}
@@ -379,7 +381,8 @@ func TestGate(t *testing.T) {
 		"\nUbuntu 24.04: pass\n  Compared with 1.9-1, the version before.", "  before  1.9-1 ", "  after   1.10-1 ")
 	stdout, _ = run(exitWorse, "tidewatch", "1.11-1", "--release=Ubuntu 24.04", "--against", "1.9-1")
 	wantTexts(t, stdout, "Worse since tidewatch 1.11-1 arrived.\n", "NEW PROBLEM", "1 problem is new",
-		"Compared with 1.9-1, as asked.",
+		"Compared with 1.9-1, as asked.", "  Concentrated: https://crashes.example/problem/",
+		"\n    8 of 8 machines use desktop KDE (0 of 8 elsewhere)\n",
 		"https://crashes.example/problem/"+crash.BucketIDOf("a new \x1b problem").String()+"  8 ")
 	if strings.Contains(stdout, "\x1b") {
 		t.Errorf("got a control character in %q", stdout)

@@ -79,6 +79,9 @@ func runGate(ctx context.Context, out io.Writer, s session, q stats.GateQuestion
 	if err != nil {
 		return err
 	}
+	if err := problems.New(s.store).ConcentrateGate(ctx, &answer); err != nil {
+		return err
+	}
 	base := strings.TrimSuffix(s.config.BaseURL, "/")
 	if asJSON {
 		body, err := api.EncodeGate(base, answer)
@@ -124,12 +127,30 @@ func printGate(out io.Writer, base string, answer stats.GateAnswer) error {
 		}
 		printFindings(w, base, "new problem", r.Appeared, answer.Buckets)
 		printFindings(w, base, "more frequent", r.Increases, answer.Buckets)
+		printConcentrations(w, base, answer, r.Release)
 		if r.Nameless > 0 {
 			_, _ = fmt.Fprintf(w, "\n  Problems without function names, which were not compared: %d\n", r.Nameless)
 		}
 	}
 	_, _ = fmt.Fprintf(w, "\n%s\n", stats.GateUnknown)
 	return w.Flush()
+}
+
+// printConcentrations says where that is concentrated which is worse in a release.
+func printConcentrations(w io.Writer, base string, answer stats.GateAnswer, release crash.Release) {
+	for _, where := range answer.Where {
+		if where.Release != release || len(where.Found) == 0 {
+			continue
+		}
+		of := "crashes with " + answer.Version
+		if where.Problem != (crash.BucketID{}) {
+			of = base + where.Problem.Path()
+		}
+		_, _ = fmt.Fprintf(w, "\n  Concentrated: %s\n", of)
+		for _, sentence := range where.Sentences() {
+			_, _ = fmt.Fprintf(w, "    %s\n", onOneLine(sentence))
+		}
+	}
 }
 
 func printGateRow(w io.Writer, name, version string, days stats.Window, c stats.Compared, dispersion float64) {

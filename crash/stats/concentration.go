@@ -621,6 +621,28 @@ func originName(origin string) string {
 	return origin
 }
 
+// Only returns the concentrations on fields that are permitted.
+func (c Concentrations) Only(permits func(FacetField) bool) Concentrations {
+	trait := func(t Trait) bool { return permits(t.Field) }
+	found := c.Found
+	c.Found = nil
+	for _, f := range found {
+		if trait(f.Trait) {
+			f.Same, f.Also = crash.Pick(f.Same, trait), crash.Pick(f.Also, trait)
+			c.Found = append(c.Found, f)
+		}
+	}
+	return c
+}
+
+// Sentences returns what stands out.
+func (c Concentrations) Sentences() (sentences []string) {
+	for _, f := range c.Found {
+		sentences = append(sentences, f.Sentence())
+	}
+	return sentences
+}
+
 // On reports whether something is concentrated on a value of a field that matches a pattern such as nvidia-*. An
 // empty field is any, and an empty pattern any value.
 func (c Concentrations) On(field FacetField, pattern string) bool {

@@ -89,6 +89,38 @@ type GateAnswer struct {
 	Results []GateResult                    // of the releases, newest first; empty: none has reports from the version
 	Known   []string                        // some versions in use, highest first, if Results is empty
 	Buckets map[crash.BucketID]crash.Bucket // of the problems to list
+	Where   []GateConcentration             // if anything is worse
+}
+
+// GateConcentration says where something is concentrated that is worse in a release.
+type GateConcentration struct {
+	Release crash.Release
+	Problem crash.BucketID // zero: all crashes with the version, if their rate rose
+	Concentrations
+}
+
+// MaxGateConcentrations is the largest number of problems of which an answer says where they are concentrated.
+const MaxGateConcentrations = 5
+
+// WhereOf returns where a problem is concentrated in a release, or the update if the id is zero.
+func (a GateAnswer) WhereOf(release crash.Release, problem crash.BucketID) (c Concentrations) {
+	for _, w := range a.Where {
+		if w.Release == release && w.Problem == problem {
+			return w.Concentrations
+		}
+	}
+	return c
+}
+
+// WorseProblems returns the problems of a result that are significantly new or more frequent, those on most machines
+// first.
+func (r GateResult) WorseProblems() (problems []crash.BucketID) {
+	for _, f := range slices.Concat(r.Appeared, r.Increases) {
+		if f.Significant {
+			problems = append(problems, f.ID)
+		}
+	}
+	return problems
 }
 
 // ListedFindings returns the problems of a list that an answer shows.

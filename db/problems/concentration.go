@@ -90,6 +90,94 @@ func (s *Store) Concentrations(ctx context.Context, b crash.Bucket, scope Concen
 	return c, nil
 }
 
+// sqlUpdateMachines reads the newest reports in full of a version in a release.
+const sqlUpdateMachines = `
+	select r.id, coalesce(r.system_key, 0), m.head from (
+		select id, head from buckets where package = @package and problem_type <> all(@uncounted) and reports > 0
+		order by reports desc, id limit @others
+	) as m (source, head) cross join lateral (
+		select received, id, system_key from reports
+		where bucket_id = m.source and received >= @here and body is not null and counted
+			and release = @release and version = @version
+		order by received desc, id desc limit @each
+	) as r
+	order by r.received desc, r.id desc`
+
+// concentrationKey is the key of cached concentrations of what is worse in a release.
+type concentrationKey struct {
+	stats.GateQuestion
+	problem crash.BucketID
+	day     time.Time
+}
+
+// ConcentrateGate adds to an answer where that is concentrated which is worse: the update, if the rate rose, compared
+// with the machines that crashed with the version before; and up to five problems, compared with machines that have
+// others, in the same version.
+func (s *Store) ConcentrateGate(ctx context.Context, a *stats.GateAnswer) error {
+	problems := 0
+	add := func(r stats.GateResult, id crash.BucketID, read func(context.Context) (stats.Concentrations, error)) error {
+		q := a.GateQuestion
+		q.Release = r.Release
+		c, err := db.CachedCounts(ctx, s.Store, concentrationKey{q, id, r.GatePlan.After.Since}, read)
+		a.Where = append(a.Where, stats.GateConcentration{Release: r.Release, Problem: id, Concentrations: c})
+		return err
+	}
+	for _, r := range a.Results {
+		if r.Increased && r.Against != "" {
+			err := add(r, crash.BucketID{}, func(ctx context.Context) (stats.Concentrations, error) {
+				return s.concentrateUpdate(ctx, a.Package, r.GatePlan)
+			})
+			if err != nil {
+				return err
+			}
+		}
+		for _, id := range r.WorseProblems() {
+			b, ok := a.Buckets[id]
+			if problems++; !ok || problems > stats.MaxGateConcentrations {
+				break
+			}
+			err := add(r, id, func(ctx context.Context) (stats.Concentrations, error) {
+				return s.Concentrations(ctx, b, ConcentrationScope{r.Release, r.Version, r.GatePlan.After.Since})
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Store) concentrateUpdate(ctx context.Context, pkg string, p stats.GatePlan) (stats.Concentrations, error) {
+	args := pgx.NamedArgs{"package": pkg, "release": p.Release, "uncounted": stats.GateUncounted(),
+		"others": concentrationOthers, "each": concentrationEach}
+	read := func(version string, since time.Time) ([]stats.Sampled, error) {
+		return db.Since(ctx, s.Handle, since, func(ctx context.Context, since time.Time) ([]stats.Sampled, error) {
+			args["version"], args["here"] = version, since
+			return s.sampled(ctx, sqlUpdateMachines, args)
+		})
+	}
+	here, err := read(p.Version, p.After.Since)
+	if err != nil {
+		return stats.Concentrations{}, fmt.Errorf("machines of the update: %w", db.Classify(err))
+	}
+	there, err := read(p.Against, p.Before.Since)
+	if err != nil {
+		return stats.Concentrations{}, fmt.Errorf("machines before the update: %w", db.Classify(err))
+	}
+	updated := map[int64]bool{}
+	for _, r := range here {
+		updated[r.Machine] = r.Machine != 0
+	}
+	there = slices.DeleteFunc(there, func(r stats.Sampled) bool { return updated[r.Machine] })
+	members, err := s.members(ctx, stats.Sampling{}, stats.Machines(here), stats.Machines(there))
+	if err != nil {
+		return stats.Concentrations{}, fmt.Errorf("traits of the update: %w", db.Classify(err))
+	}
+	c := stats.ConcentrateUpdate(members)
+	c.Since, c.Until = p.Before.Since, s.Now()
+	return c, nil
+}
+
 // ConcentratedOn reports whether a problem is concentrated on a value of a field that matches a pattern, see
 // [stats.Concentrations.On].
 func (s *Store) ConcentratedOn(

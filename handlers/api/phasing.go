@@ -487,6 +487,7 @@ type gateRelease struct {
 	Against     string        `json:"against" doc:"The version that it was compared with; empty: none."`
 	Choice      string        `json:"against_choice" doc:"Why this version: named, previous, earlier, thin or none."`
 	Before      gateWindow    `json:"before" doc:"Days on which that version was the newest one, at most 56."`
+	Where       []gateWhere   `json:"concentrated" doc:"If the rate rose: where its crashes are concentrated."`
 	Dispersion  float64       `json:"dispersion" doc:"Variance of the number of reports, relative to a Poisson one."`
 	Increased   bool          `json:"increased" doc:"Whether the rate rose significantly."`
 	Increases   []gateProblem `json:"increased_problems" doc:"Known problems that became significantly more frequent."`
@@ -525,13 +526,37 @@ type gateWindow struct {
 }
 
 type gateProblem struct {
-	After       int64   `json:"after" doc:"Reports of any version in the days after."`
-	Before      int64   `json:"before" doc:"Reports of any version in the days before."`
+	After  int64 `json:"after" doc:"Reports of any version in the days after."`
+	Before int64 `json:"before" doc:"Reports of any version in the days before."`
+
+	Where []gateWhere `json:"concentrated" doc:"Where it is concentrated, if significant; empty for visitors."`
+
 	Function    string  `json:"function" doc:"Signature of the problem; redacted for callers who may not read reports."`
 	Systems     int64   `json:"machines" doc:"Distinct machines that ever reported it with the version."`
 	P           float64 `json:"p_value" doc:"Probability of such numbers if the update changed nothing."`
 	Significant bool    `json:"significant" doc:"Whether it is significant, corrected for the number of problems."`
 	Link        string  `json:"web_link" doc:"The page of the problem."`
+}
+
+// gateWhere is a value that machines have more often than others; docs/triage.md explains the numbers.
+type gateWhere struct {
+	There   int          `json:"elsewhere" doc:"Machines elsewhere with the value."`
+	ThereOf int          `json:"elsewhere_of" doc:"Machines elsewhere that tell."`
+	Field   string       `json:"field" doc:"Such as graphics, kernel or package:libc6."`
+	Here    int          `json:"machines" doc:"Machines with the value."`
+	HereOf  int          `json:"machines_of" doc:"Machines that tell."`
+	Odds    gateInterval `json:"odds_ratio" doc:"Odds ratio; its interval is corrected for the number of comparisons."`
+	Text    string       `json:"sentence" doc:"The same in words."`
+	Value   string       `json:"value" doc:"Such as nvidia-550."`
+}
+
+func newGateWhere(c stats.Concentrations) []gateWhere {
+	all := []gateWhere{}
+	for _, f := range c.Found {
+		all = append(all, gateWhere{There: f.There, ThereOf: f.ThereOf, Field: string(f.Field), Here: f.Here,
+			HereOf: f.HereOf, Odds: newGateInterval(f.Odds), Text: f.Sentence(), Value: f.Value})
+	}
+	return all
 }
 
 type gateMissing struct {
@@ -547,7 +572,18 @@ func (a *answers) updateGate(ctx context.Context, in input) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !in.mayRead() {
+	if in.mayRead() {
+		if err := a.Problems.ConcentrateGate(ctx, &answer); err != nil {
+			return nil, err
+		}
+		for i := range answer.Where {
+			w := &answer.Where[i]
+			w.Concentrations = w.Only(func(field stats.FacetField) bool {
+				names, excerpt := field.Sources()
+				return a.Privacy.Permits(privacy.Restricted, names, excerpt)
+			})
+		}
+	} else {
 		answer = answer.Labelled(privacy.RedactLabel)
 		for id, b := range answer.Buckets {
 			answer.Buckets[id] = privacy.RedactBucket(b)
@@ -571,12 +607,12 @@ func newUpdateGate(base string, answer stats.GateAnswer) updateGate {
 	if g.Known == nil {
 		g.Known = []string{}
 	}
-	problems := func(findings []stats.GateFinding) []gateProblem {
+	problems := func(r stats.GateResult, findings []stats.GateFinding) []gateProblem {
 		list := []gateProblem{}
 		for _, f := range stats.ListedFindings(findings) {
 			list = append(list, gateProblem{
 				After: f.After, Before: f.Before, Function: answer.Buckets[f.ID].Signature, Systems: f.Machines, P: f.P,
-				Significant: f.Significant, Link: base + f.ID.Path(),
+				Significant: f.Significant, Link: base + f.ID.Path(), Where: newGateWhere(answer.WhereOf(r.Release, f.ID)),
 			})
 		}
 		return list
@@ -586,8 +622,10 @@ func newUpdateGate(base string, answer stats.GateAnswer) updateGate {
 			After:   newGateWindow(r.GatePlan.After, r.After, r.Dispersion),
 			Against: r.Against, Choice: string(r.Choice),
 			Before:     newGateWindow(r.GatePlan.Before, r.Before, r.Dispersion),
-			Dispersion: r.Dispersion, Increased: r.Increased, Increases: problems(r.Increases),
-			Appeared: problems(r.Appeared), AppearedAll: len(r.Appeared), P: r.P, Ratio: newGateInterval(r.Ratio()),
+			Dispersion: r.Dispersion, Increased: r.Increased, Increases: problems(r, r.Increases),
+			Appeared:    problems(r, r.Appeared),
+			Where:       newGateWhere(answer.WhereOf(r.Release, crash.BucketID{})),
+			AppearedAll: len(r.Appeared), P: r.P, Ratio: newGateInterval(r.Ratio()),
 			Reasons: r.Reasons(), Release: string(r.Release), Replaced: r.Replaced, Nameless: r.Nameless,
 			Verdict: string(r.Verdict),
 		}

@@ -328,6 +328,78 @@ func (s *Lists) ShowRelease(w http.ResponseWriter, r *http.Request) error {
 	return s.web.Page(w, r, http.StatusOK, view.Release(page))
 }
 
+// releaseWhere is how many of a release's most common problems are compared.
+const releaseWhere = 10
+
+// ShowReleaseWhere shows where the most common problems of a release are concentrated: as a page, or as a part that
+// the page of the release loads.
+func (s *Lists) ShowReleaseWhere(w http.ResponseWriter, r *http.Request) error {
+	name, _, err := nameAndFormat(r)
+	if err != nil {
+		return err
+	}
+	release := crash.Release(name)
+	has, err := s.Problems.HasRelease(r.Context(), release)
+	if err != nil {
+		return err
+	}
+	if !has {
+		return crash.Errorf(crash.NotFound, "unknown_release", "There are no reports from a release named %s.", name)
+	}
+	facts, err := web.CachedFacts(s.web, r, name+" concentrated", func(r *http.Request) (view.ReleaseWherePage, error) {
+		return s.readReleaseWhere(r, release)
+	})
+	if err != nil {
+		return err
+	}
+	page := facts
+	page.Rows = nil
+	for _, row := range facts.Rows {
+		row.Concentrations, _ = web.SeenConcentrations(s.web, privacy.Restricted, row.Concentrations)
+		if len(row.Found) > 0 {
+			page.Rows = append(page.Rows, row)
+		}
+	}
+	if web.WantsPart(r) {
+		page.Shell = s.web.BareShell(r, "")
+		return s.web.Part(w, r, view.ReleaseWherePart(page))
+	}
+	page.Shell = s.web.Shell(r, name)
+	return s.web.Page(w, r, http.StatusOK, view.ReleaseWhere(page))
+}
+
+func (s *Lists) readReleaseWhere(r *http.Request, release crash.Release) (view.ReleaseWherePage, error) {
+	page := view.ReleaseWherePage{Release: release}
+	since, until := s.web.LastDays(releaseDays)
+	filter := index.Filter{Since: index.DayOf(since), Until: index.DayOf(until), Release: release}
+	b, err := s.Store.IndexWithStates(r.Context())
+	if err != nil {
+		return page, err
+	}
+	rows, _ := b.All(filter, nil)
+	var of []crash.ProblemCursor
+	for _, row := range rows {
+		if !row.Muted() && len(of) < releaseWhere {
+			of = append(of, crash.ProblemCursor{ID: row.ID})
+		}
+	}
+	all, err := s.Problems.ProblemsByID(r.Context(), of)
+	if err != nil {
+		return page, err
+	}
+	page.All = len(all)
+	for _, p := range all {
+		c, err := s.Problems.Concentrations(r.Context(), *p.Bucket, problems.ConcentrationScope{Release: release})
+		if err != nil {
+			return page, err
+		}
+		if len(c.Found) > 0 {
+			page.Rows = append(page.Rows, view.WhereRow{Bucket: p.Bucket, Concentrations: c})
+		}
+	}
+	return page, nil
+}
+
 // readRelease returns the page of a release without bugs.
 func (s *Lists) readRelease(r *http.Request, release crash.Release, filter index.Filter) (view.ReleasePage, error) {
 	seen, err := s.Problems.Releases(r.Context(), crash.Releases())
@@ -534,6 +606,12 @@ func (s *Lists) GateAnswer(r *http.Request, q stats.GateQuestion) (stats.GateAns
 	}
 	if web.IsPublic(r) {
 		answer = answer.Labelled(privacy.RedactLabel)
+	} else if err := s.Problems.ConcentrateGate(r.Context(), &answer); err != nil {
+		return answer, err
+	}
+	for i := range answer.Where {
+		w := &answer.Where[i]
+		w.Concentrations, _ = web.SeenConcentrations(s.web, privacy.Restricted, w.Concentrations)
 	}
 	for id, b := range answer.Buckets {
 		answer.Buckets[id] = s.web.SeenBucket(r, b)

@@ -210,3 +210,90 @@ func TestGatePage(t *testing.T) {
 	checktest.Equal(t, "package page: link", page.Attr(".version-table tbody tr:first-child td:last-child a", "href"),
 		"/gate?package=tidewatch"+"&release=Ubuntu+24.04&version=1.11-1")
 }
+
+// TestWhereItIsWorse checks that the gate and the page of a release say where problems are concentrated, and only to
+// people with a role.
+func TestWhereItIsWorse(t *testing.T) {
+	t.Parallel()
+	site := handlertest.New(t, handlertest.Options{})
+	in := intake.New(intake.Config{MaxAgeDays: 366}, site.Store)
+	process := 0
+	save := func(machine, days int, version string, options ...crashtest.Option) {
+		t.Helper()
+		process++
+		at := time.Now().AddDate(0, 0, -days)
+		report := crashtest.Native(append([]crashtest.Option{crashtest.Version(version), crashtest.At(at),
+			crashtest.Process(process)}, options...)...)
+		dbtest.Must(in.Accept(t.Context(), crash.Report{ID: crash.NewOopsID(at), Fields: report.Fields(),
+			System: crash.NewSystemID(fmt.Sprint("machine ", machine))}))(t)
+	}
+	problem := func(name string) crashtest.Option { return crashtest.Set("DuplicateSignature", name) }
+	nvidia := func(r crashtest.Report) {
+		crashtest.Set("NonfreeKernelModules", "nvidia")(r)
+		crashtest.Set(".proc.driver.nvidia.version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.120")(r)
+	}
+	for machine := range 60 {
+		save(machine, 80, "1.0", crashtest.Set("Package", "other 1.0"), crashtest.Set("SourcePackage", "other"))
+		save(machine, 40+machine%30, "1.9-1", problem(fmt.Sprint("old ", machine%3)))
+	}
+	for machine := range 12 {
+		save(machine, machine%8, "1.11-1", problem("/usr/bin/tidewatch:11:new_function"), nvidia)
+		save(20+machine, machine%8, "1.11-1", problem(fmt.Sprint("old ", machine%3)))
+	}
+	dbtest.Counted(t, site.Store)
+	const gate = "/gate?package=tidewatch&version=1.11-1&release=Ubuntu+24.04"
+	viewer := site.As(t, crash.RoleViewer)
+	rows := viewer.Get(gate).Want(http.StatusOK).WantText(".gate-verdict", "worse").HTML().Find(".where-table tbody tr")
+	var got []string
+	for i := range rows.Length() {
+		got = append(got, strings.Join(strings.Fields(rows.Eq(i).Text()), " "))
+	}
+	checktest.Diff(t, "gate", got, []string{
+		"Crashes with 1.11-1 24 machines that crashed with this version and 30 with lower ones12 of 24 machines have " +
+			"nvidia-550 (0 of 30 elsewhere) The same machines: nvidia∞at least 5.16",
+		"tidewatch crashed with SIGSEGV in tide_parse_row() 12 machines with this problem and 12 with 3 other problems of " +
+			"tidewatch12 of 12 machines have nvidia-550 (0 of 12 elsewhere) The same machines: nvidia∞at least 15.0",
+	})
+	var answer struct {
+		Objects []struct {
+			Releases []struct {
+				Where    []struct{ Sentence string } `json:"concentrated"`
+				Problems []struct {
+					Where []struct {
+						Field, Value, Sentence string
+						Here                   int                           `json:"machines"`
+						Odds                   struct{ Low, Value *float64 } `json:"odds_ratio"`
+					} `json:"concentrated"`
+				} `json:"new_problems"`
+			}
+		}
+	}
+	api := strings.Replace(gate, "/gate", "/api/1.0/update-gate/", 1)
+	viewer.Get(api).Want(http.StatusOK).JSON(&answer)
+	r := answer.Objects[0].Releases[0]
+	if len(r.Where) != 1 || len(r.Problems) != 1 || len(r.Problems[0].Where) != 1 {
+		t.Fatalf("API: got %+v", r)
+	}
+	w := r.Problems[0].Where[0]
+	if w.Field != "graphics" || w.Value != "nvidia-550" || w.Here != 12 || w.Odds.Value != nil ||
+		w.Sentence != "12 of 12 machines have nvidia-550 (0 of 12 elsewhere)" || *w.Odds.Low < 14 {
+		t.Errorf("API: got %+v", w)
+	}
+	release := viewer.Get("/release/Ubuntu%2024.04").Want(http.StatusOK).WantText(".traits-fold", "concentrated")
+	where := release.Attr(".traits-fold", "hx-get")
+	checktest.Equal(t, "link", release.Attr(".traits-fold a", "href"), where)
+	viewer.Part(where).Want(http.StatusOK).WantText("#where", "12 of 12 machines have nvidia-550").WantNone("main")
+	viewer.Get(where).Want(http.StatusOK).WantText("h1", "Where its problems are concentrated").
+		WantText("#where .hint", "Of the 4 most common problems of the release")
+	viewer.Get("/release/Ubuntu%204.10/concentrated").Want(http.StatusNotFound)
+
+	visitor := site.Visitor(t)
+	if body := visitor.Get(gate).Want(http.StatusOK).WantNone(".where-table").Body; strings.Contains(body, "nvidia") {
+		t.Error("a visitor sees the driver at the gate")
+	}
+	if body := visitor.Get(api).Want(http.StatusOK).Body; strings.Contains(body, "nvidia") {
+		t.Error("a visitor sees the driver in the API")
+	}
+	visitor.Get("/release/Ubuntu%2024.04").Want(http.StatusOK).WantNone(".traits-fold")
+	visitor.Get(where).Want(http.StatusSeeOther)
+}

@@ -164,23 +164,16 @@ func PermitsFacet(s *Kit, readable privacy.Class, field stats.FacetField) bool {
 	return s.Config.Privacy.Permits(readable, names, excerpt)
 }
 
-// SeenConcentrations returns the concentrations of those fields that readers up to a class may compare, and
+// SeenConcentrations returns the concentrations on those fields that readers up to a class may compare, and
 // whether some of them are private.
 func SeenConcentrations(s *Kit, readable privacy.Class, c stats.Concentrations) (
 	seen stats.Concentrations, private bool,
 ) {
-	permitted := func(t stats.Trait) bool {
-		permits := PermitsFacet(s, readable, t.Field)
-		private = private || permits && !PermitsFacet(s, privacy.Restricted, t.Field)
+	seen = c.Only(func(field stats.FacetField) bool {
+		permits := PermitsFacet(s, readable, field)
+		private = private || permits && !PermitsFacet(s, privacy.Restricted, field)
 		return permits
-	}
-	seen, seen.Found = c, nil
-	for _, f := range c.Found {
-		if permitted(f.Trait) {
-			f.Same, f.Also = crash.Pick(f.Same, permitted), crash.Pick(f.Also, permitted)
-			seen.Found = append(seen.Found, f)
-		}
-	}
+	})
 	return seen, private
 }
 

@@ -275,6 +275,8 @@ func compared() []specimen {
 			Problems: 9}))},
 		{"Where a problem is concentrated: too few machines", problemsview.Traits(traits(stats.Concentrations{Here: 2,
 			There: 3, Problems: 1, TooFew: true}))},
+		{"Where the problems of a release are concentrated", problemsview.ReleaseWhere(releaseWhere(2))},
+		{"Where the problems of a release are concentrated: nowhere", problemsview.ReleaseWhere(releaseWhere(0))},
 		{"Create several bugs", bugsview.ConfirmCreate(bugsview.ConfirmCreatePage{
 			Shell: shell("Create bugs", admin), Tracker: "Launchpad", Back: "/",
 			FileAs: bugsview.FilingChoice{Tracker: "Launchpad", Account: "ada", Own: true},
@@ -307,6 +309,16 @@ func concentrated() problemsview.TraitsPage {
 				"for the column at the side"}, Here: 12, HereOf: 12, There: 4, ThereOf: 61,
 				Odds: stats.Interval{Value: math.Inf(1), Low: 8.25, High: math.Inf(1)}},
 		}})
+}
+
+// releaseWhere returns where the first problems of a release are concentrated.
+func releaseWhere(n int) problemsview.ReleaseWherePage {
+	page := problemsview.ReleaseWherePage{Shell: shell("Ubuntu 24.04", viewer), Release: releases[0], All: 10}
+	for i := range n {
+		b := bucket(i)
+		page.Rows = append(page.Rows, problemsview.WhereRow{Bucket: &b, Concentrations: concentrated().Concentrations})
+	}
+	return page
 }
 
 // faceted returns a problem whose reports are compared by their kernel. Those with one of the values
@@ -444,6 +456,14 @@ func gates() []specimen {
 			Buckets: map[crash.BucketID]crash.Bucket{bucket(0).ID: bucket(0), bucket(1).ID: bucket(1)}}
 		return p
 	}
+	worse := page(gateInput(21, 12))
+	where := concentrated().Concentrations
+	update := where
+	update.Update, update.Found = true, where.Found[1:]
+	worse.Answer.Where = []stats.GateConcentration{
+		{Release: worse.Answer.Results[0].Release, Concentrations: update},
+		{Release: worse.Answer.Results[0].Release, Problem: bucket(0).ID, Concentrations: where},
+	}
 	unknown := page(nil)
 	unknown.Question = stats.GateQuestion{Package: "tidewatch", Version: "99"}
 	unknown.Answer = &stats.GateAnswer{GateQuestion: unknown.Question, Verdict: stats.GateNotEnough,
@@ -457,6 +477,7 @@ func gates() []specimen {
 		{"Update gate, not enough data", problemsview.Gate(page(gateInput(3, 4)))},
 		{"Update gate, pass", problemsview.Gate(page(gateInput(21, 4)))},
 		{"Update gate, worse", problemsview.Gate(page(gateInput(21, 12)))},
+		{"Update gate, worse and concentrated", problemsview.Gate(worse)},
 	}
 }
 
