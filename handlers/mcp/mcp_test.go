@@ -228,6 +228,14 @@ func TestTools(t *testing.T) {
 		t.Errorf("stack: got %q", stack)
 	}
 
+	dbtest.Must(s.Problems.Set(t.Context(), crash.Mark{Bucket: s.problem.ID, Kind: crash.MarkFixed, Person: "ada",
+		Fixes: []crash.FixedIn{{Release: "Ubuntu 24.04", Version: "1.5-1"}}}))(t)
+	fixed := c.want(t, "problem", in["problem"])
+	if fix, _ := at(fixed, "untrusted", "fixes", 0).(string); !strings.Contains(fix, "1.5-1") {
+		t.Errorf("fix: got %q", fix)
+	}
+	checktest.Equal(t, "decided", at(fixed, "decided") != nil, true)
+
 	why := c.want(t, "why_grouped", in["why_grouped"])
 	checktest.Equal(t, "rule", at(why, "rule"), any(string(s.problem.Rule)))
 	checktest.Equal(t, "signature", at(why, "untrusted", "signature"), any(s.problem.Signature))

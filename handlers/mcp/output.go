@@ -13,9 +13,10 @@ import (
 	"mishap/crash"
 )
 
-// maxResult is the largest size of the result of a tool on the wire, in bytes: 20 kB with the envelope of the message.
-// It contains the answer twice: as structured content, and as text for clients that know no other.
-const maxResult = 19_800
+// maxResult is the largest size of the result of a tool on the wire, in bytes: 20 kB with the envelope of the message
+// and what the protocol adds. It contains the answer twice: as structured content, and as text for clients that know no
+// other.
+const maxResult = 19_500
 
 // aboutUntrusted explains the marking. Text that machines, trackers or people sent is in objects named untrusted, and
 // nowhere else: not in links, errors or sentences of mishap.

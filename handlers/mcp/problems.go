@@ -294,6 +294,7 @@ type wholeProblem struct {
 		Highest       string      `json:"highest_version,omitempty"`
 		Versions      []versionOf `json:"versions,omitempty"`
 		Architectures []share     `json:"architectures,omitempty"`
+		Fixes         []string    `json:"fixes,omitempty" jsonschema:"whether fixes work, as the reports say"`
 		Stack         string      `json:"stack,omitempty" jsonschema:"stack or traceback of the representative report"`
 		Notes         []noteOf    `json:"notes,omitempty" jsonschema:"by people, newest first"`
 	} `json:"untrusted"`
@@ -344,6 +345,9 @@ func (s *Server) newProblem(p *pen, page *view.ProblemPage) wholeProblem {
 				u.Architectures = append(u.Architectures, share{p.line(one.Name), one.Reports})
 			}
 		}
+	}
+	for _, fix := range shown(p, page.Fixes.Fixes, "fixes") {
+		u.Fixes = append(u.Fixes, p.line(fix.Text()))
 	}
 	if page.Stack != nil {
 		out.Report, out.ReportAt = page.Stack.Report.String(), s.reportLink(page.Stack.Report)
