@@ -394,12 +394,17 @@ func (s *Store) MergeTwins(ctx context.Context, problem crash.BucketID, rule str
 	}
 	all, reasons := []crash.Bucket{b}, map[crash.BucketID]string{}
 	for _, t := range twins {
-		all, reasons[t.ID] = append(all, t.Bucket), t.Reason
-		if reasons[b.ID] == "" && t.Like == b.ID {
-			reasons[b.ID] = t.Reason
-		}
+		all = append(all, t.Bucket)
 	}
 	slices.SortStableFunc(all, func(x, y crash.Bucket) int { return compareHeads(y, x) })
+	if all[0].ID != b.ID {
+		if twins, err = s.twins(ctx, all[0].ID); err != nil {
+			return err
+		}
+	}
+	for _, t := range twins {
+		reasons[t.ID] = t.Reason
+	}
 	ids := make([]crash.BucketID, len(all))
 	for i := range all {
 		ids[i] = all[i].ID
