@@ -606,6 +606,7 @@ const (
 	MailNotice  MailKind = "notice"  // one event
 	MailSummary MailKind = "summary" // events beyond the limit per hour
 	MailDigest  MailKind = "digest"  // the daily or weekly mail
+	MailReport  MailKind = "weekly"  // a weekly report
 	MailConfirm MailKind = "confirm" // the link that confirms an address
 	MailTest    MailKind = "test"
 )
@@ -638,8 +639,9 @@ type Mail struct {
 	State    MailState
 	Attempts int
 	Ended    time.Time
-	Reply    string // last reply of the relay, or why there was none
-	Notices  int    // how many it contains
+	Reply    string        // last reply of the relay, or why there was none
+	Notices  int           // how many it contains
+	Weekly   *WeeklyReport // with MailReport, while it is being sent: its content
 }
 
 // MailOutcome is the result of an attempt to send a mail.

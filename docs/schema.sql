@@ -1588,13 +1588,16 @@ CREATE TABLE mails (
     claimed timestamp with time zone,
     ended timestamp with time zone,
     reply text DEFAULT ''::text NOT NULL,
-    CONSTRAINT mails_kind_check CHECK ((kind = ANY (ARRAY['notice'::text, 'summary'::text, 'digest'::text, 'confirm'::text, 'test'::text]))),
+    weekly_id bigint,
+    week date,
+    CONSTRAINT mails_kind_check CHECK ((kind ~ '^(notice|summary|digest|confirm|test|weekly)$'::text)),
+    CONSTRAINT mails_report_check CHECK (((kind = 'weekly'::text) = ((weekly_id IS NOT NULL) AND (week IS NOT NULL)))),
     CONSTRAINT mails_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'sending'::text, 'sent'::text, 'failed'::text, 'cancelled'::text])))
 );
 COMMENT ON TABLE mails IS 'Mails to send and sent. The row is written in the transaction that decides what the mail contains; its text is made from the notices when it is sent.';
 COMMENT ON COLUMN mails.id IS 'Number of the mail. Its Message-ID contains it, so that a mail that is sent again is recognised.';
 COMMENT ON COLUMN mails.user_id IS 'The account of the recipient, or of the person who asked for a test.';
-COMMENT ON COLUMN mails.kind IS 'notice (one event), summary (events beyond the limit), digest (daily or weekly), confirm (link for a new address) or test.';
+COMMENT ON COLUMN mails.kind IS 'notice, summary, digest (daily or weekly), weekly (report), confirm or test.';
 COMMENT ON COLUMN mails.address IS 'Address of the recipient at that time.';
 COMMENT ON COLUMN mails.created IS 'When it was decided.';
 COMMENT ON COLUMN mails.due IS 'When the next attempt is due.';
@@ -1604,6 +1607,8 @@ COMMENT ON COLUMN mails.unit IS 'Instance that has claimed it last. Null: none h
 COMMENT ON COLUMN mails.claimed IS 'When it was claimed last.';
 COMMENT ON COLUMN mails.ended IS 'When it was sent, failed for good or was cancelled. Null: not yet.';
 COMMENT ON COLUMN mails.reply IS 'Last reply of the relay, shortened, or why there was none; empty: no attempt yet.';
+COMMENT ON COLUMN mails.weekly_id IS 'The weekly report that it contains. Null: another kind.';
+COMMENT ON COLUMN mails.week IS 'First UTC day of the week of the report. Null: another kind.';
 
 ALTER TABLE mails ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME mails_id_seq
@@ -2560,6 +2565,33 @@ COMMENT ON COLUMN wanted_cores.problem IS 'Id of the bucket that stood for the p
 COMMENT ON COLUMN wanted_cores.person IS 'Account name of the person who asked.';
 COMMENT ON COLUMN wanted_cores.asked IS 'When the person asked. Requests before that do not count towards the limit of unanswered ones.';
 
+CREATE TABLE weekly_mails (
+    id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    scope text NOT NULL,
+    name text NOT NULL,
+    created timestamp with time zone NOT NULL,
+    planned timestamp with time zone NOT NULL,
+    CONSTRAINT weekly_mails_name_check CHECK ((length(name) <= 100)),
+    CONSTRAINT weekly_mails_scope_check CHECK ((scope ~ '^(all|mine|package|set|team)$'::text))
+);
+COMMENT ON TABLE weekly_mails IS 'Weekly reports that people get by mail, at the hour and weekday of mail_settings.';
+COMMENT ON COLUMN weekly_mails.id IS 'Number of the subscription.';
+COMMENT ON COLUMN weekly_mails.user_id IS 'The account.';
+COMMENT ON COLUMN weekly_mails.scope IS 'all (packages), mine (what the person follows), package, set or team.';
+COMMENT ON COLUMN weekly_mails.name IS 'Name of the package, package set, person or team; empty: none is needed.';
+COMMENT ON COLUMN weekly_mails.created IS 'When the person subscribed.';
+COMMENT ON COLUMN weekly_mails.planned IS 'Time of the last report that was decided about, else of the subscription.';
+
+ALTER TABLE weekly_mails ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME weekly_mails_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 ALTER TABLE ONLY account_grants
     ADD CONSTRAINT account_grants_pkey PRIMARY KEY (id);
 
@@ -2908,6 +2940,12 @@ ALTER TABLE ONLY users
 ALTER TABLE ONLY wanted_cores
     ADD CONSTRAINT wanted_cores_pkey PRIMARY KEY (problem);
 
+ALTER TABLE ONLY weekly_mails
+    ADD CONSTRAINT weekly_mails_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY weekly_mails
+    ADD CONSTRAINT weekly_mails_user_id_scope_name_key UNIQUE (user_id, scope, name);
+
 CREATE UNIQUE INDEX api_tokens_hash ON api_tokens USING btree (hash);
 
 CREATE INDEX api_tokens_user ON api_tokens USING btree (user_id);
@@ -3031,6 +3069,8 @@ CREATE INDEX mails_due ON mails USING btree (due, id) WHERE (state = ANY (ARRAY[
 CREATE INDEX mails_ended ON mails USING btree (ended) WHERE (ended IS NOT NULL);
 
 CREATE INDEX mails_user ON mails USING btree (user_id, created);
+
+CREATE INDEX mails_weekly ON mails USING btree (weekly_id) WHERE (weekly_id IS NOT NULL);
 
 CREATE INDEX marks_bucket ON marks USING btree (bucket_id);
 
@@ -3255,6 +3295,9 @@ ALTER TABLE ONLY mail_settings
 ALTER TABLE ONLY mails
     ADD CONSTRAINT mails_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY mails
+    ADD CONSTRAINT mails_weekly_id_fkey FOREIGN KEY (weekly_id) REFERENCES weekly_mails(id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY marks
     ADD CONSTRAINT marks_merged_by_fkey FOREIGN KEY (merged_by) REFERENCES decisions(id);
 
@@ -3332,3 +3375,6 @@ ALTER TABLE ONLY user_groups
 
 ALTER TABLE ONLY wanted_cores
     ADD CONSTRAINT wanted_cores_problem_fkey FOREIGN KEY (problem) REFERENCES buckets(id);
+
+ALTER TABLE ONLY weekly_mails
+    ADD CONSTRAINT weekly_mails_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;

@@ -154,6 +154,8 @@ func (s *Server) routes() (http.Handler, error) {
 		viewer.Post(eventsview.PathInboxUnread, do(s.events.UnreadNotices))
 		viewer.Get(eventsview.PathNotifications, do(s.events.ShowMailSettings))
 		viewer.Post(eventsview.PathNotifications, do(s.events.SaveMailSettings))
+		viewer.Post(eventsview.PathNotifications+"/weekly", do(s.events.AddWeeklyMail))
+		viewer.Post(eventsview.PathNotifications+"/weekly/{id}/remove", do(s.events.RemoveWeeklyMail))
 		viewer.Post(eventsview.PathNotifications+"/address", do(s.events.SetMailAddress))
 		viewer.Post(eventsview.PathNotifications+"/remove", do(s.events.RemoveMailAddress))
 		viewer.Post(eventsview.PathNotifications+"/test", do(s.events.SendTestMail))

@@ -930,6 +930,7 @@ var rightsCases = slices.Concat(
 	plain(viewer, "POST /account", "POST /account/tokens", "POST /account/tokens/{id}/revoke",
 		"GET /account/notifications", "POST /account/notifications", "POST /account/notifications/address",
 		"POST /account/notifications/remove", "POST /account/notifications/test",
+		"POST /account/notifications/weekly", "POST /account/notifications/weekly/{id}/remove",
 		"GET /account/notifications/confirm/{token}", "POST /account/notifications/confirm/{token}", "GET /embargoed",
 		"GET /inbox", "GET /inbox.{format}", "POST /inbox/read", "POST /inbox/unread", "GET /my", "GET /my.{format}",
 		"GET /new",

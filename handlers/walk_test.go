@@ -295,6 +295,7 @@ var recordedElsewhere = map[string]string{
 	"core.withdraw": "TestAskForCore", "delivery.again": "TestWebhookPages", "endpoint.add": "TestWebhookPages",
 	"endpoint.change": "TestWebhookPages", "endpoint.delete": "TestWebhookPages", "endpoint.disable": "TestWebhookPages",
 	"endpoint.enable": "TestWebhookPages", "endpoint.rotate": "TestWebhookPages", "endpoint.off": "TestGone",
+	"mail.weekly-add": "TestWeeklyMails", "mail.weekly-remove": "TestWeeklyMails",
 	"problem.return": "TestMuteEnds", "mail.unsubscribe": "TestUnsubscribe", "mail.address-confirm": "TestMailSettings",
 	"problem.split": "TestSplit", "problem.unsplit": "TestSplit", "regroup.start": "TestRegroupPage",
 	"regroup.stop": "TestRegroupPage", "rule.create": "TestRuleIsRehearsed", "tracker.connect": "TestConnectTracker",

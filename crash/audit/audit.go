@@ -161,6 +161,8 @@ var Actions = map[string]string{
 	"mail.settings":           "Changed settings of mail",
 	"mail.test":               "Sent a test email",
 	"mail.unsubscribe":        "Unsubscribed from mail",
+	"mail.weekly-add":         "Subscribed to a weekly report",
+	"mail.weekly-remove":      "Ended a weekly report",
 	"note.add":                "Added a note",
 	"note.change":             "Changed or deleted a note",
 	"notifications.resume":    "Resumed notifications",

@@ -587,6 +587,9 @@ const (
 				case kind when 'set' then @series || '/' || name else name end
 			from followed where kind in ('set', 'person')
 			union select case scope when 'set' then 'set' else 'person' end,
+				case scope when 'set' then @series || '/' || name else name end
+			from weekly_mails where scope in ('set', 'team')
+			union select case scope when 'set' then 'set' else 'person' end,
 				case scope when 'set' then @series || '/' || scope_name else scope_name end
 			from (select scope, scope_name from group_grants union select scope, scope_name from account_grants) as g
 			where scope in ('set', 'team')

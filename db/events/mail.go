@@ -289,7 +289,7 @@ func (s *Store) PlanMails(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("plan mails: %w", db.Classify(err))
 	}
-	var errs []error
+	errs := []error{s.planWeekly(ctx)}
 	for _, user := range people {
 		if err := s.planMails(ctx, user); err != nil {
 			errs = append(errs, fmt.Errorf("plan mails of person %d: %w", user, err))
@@ -416,10 +416,16 @@ const unknownOutcome = "The instance that was sending it has stopped. Whether th
 // ClaimMail claims the next mail that is due, with the notices in it. It returns NotFound if there
 // is none. Notices that the person may not see any more since the mail was planned are not in it: those of
 // embargoed problems wait until the embargo is lifted, PlanMails forgets the others, and a mail without
-// notices is deleted.
+// notices is deleted, as is a weekly report in which nothing is left.
 func (s *Store) ClaimMail(ctx context.Context) (mail crash.Mail, notices []crash.Notice, err error) {
 	for {
 		mail, notices, err = s.claimMail(ctx)
+		if err == nil && mail.Kind == crash.MailReport && mail.Weekly == nil {
+			if _, err := s.Pool.Exec(ctx, sqlDropMail, pgx.NamedArgs{"mail": mail.ID}); err != nil {
+				return mail, nil, fmt.Errorf("claim a mail: %w", db.Classify(err))
+			}
+			continue
+		}
 		if err != nil || len(notices) == mail.Notices {
 			return mail, notices, err
 		}
@@ -462,6 +468,10 @@ func (s *Store) claimMail(ctx context.Context) (mail crash.Mail, notices []crash
 		"stopped": !stop.Stopped.IsZero(), "restored": !stop.Restored.IsZero()}, scanMail)
 	if err != nil {
 		return mail, nil, db.WrapOr(err, errNoMail, "claim a mail")
+	}
+	if mail.Kind == crash.MailReport {
+		mail.Weekly, err = s.weeklyOf(ctx, mail)
+		return mail, nil, db.Wrap(err, "claim a mail")
 	}
 	notices, err = db.List(s.as(ctx, mail.User), s.Pool, sqlMailNotices, s.RightsArgs(pgx.NamedArgs{"mail": mail.ID,
 		"own": crash.OwnEvents}), scanNotice)

@@ -431,7 +431,7 @@ var classes = map[string]string{
 		similar_weights
 		sessions sign_in_failures split_sources symbol_workers tracker_calls unlinked_bugs update_rules user_groups users
 		schema_version server_starts closed_doors door_days door_keys door_projects
-		ping_days`,
+		ping_days weekly_mails`,
 }
 
 // TestClasses checks that each table has a class, and that no table of the class none has a column for

@@ -32,6 +32,13 @@ func (s *Pages) sendMailSettings(w http.ResponseWriter, r *http.Request, status 
 	if p.Mails, err = s.Events.Mails(r.Context(), "", web.CurrentUser(r).ID, 0, shownMails); err != nil {
 		return err
 	}
+	weekly, err := s.Events.WeeklyMails(r.Context(), web.CurrentUser(r).ID)
+	if err != nil {
+		return err
+	}
+	for _, w := range weekly {
+		p.Weekly = append(p.Weekly, view.WeeklyMail{ID: w.ID, Scope: w.WeeklyScope})
+	}
 	p.On = s.Mailer.Enabled()
 	p.Shell = s.web.Shell(r, "Your notifications")
 	return s.web.Page(w, r, status, view.MailSettings(p))
@@ -90,6 +97,43 @@ func readChoices(r *http.Request, into *crash.MailSettings) string {
 func smallNumber(form url.Values, name string, most int) (int, bool) {
 	n, err := strconv.Atoi(form.Get(name))
 	return n, err == nil && n >= 0 && n <= most
+}
+
+// AddWeeklyMail subscribes the user to a weekly report.
+func (s *Pages) AddWeeklyMail(w http.ResponseWriter, r *http.Request) error {
+	user := web.CurrentUser(r).ID
+	scope, err := crash.ParseWeeklyScope(r.PostFormValue("of"), r.PostFormValue("name"))
+	if err == nil {
+		err = s.Events.AddWeeklyMail(r.Context(), user, scope)
+	}
+	if kind := crash.KindOf(err); kind == crash.Invalid || kind == crash.Conflict {
+		settings, err2 := s.Events.MailSettings(r.Context(), user)
+		if err2 != nil {
+			return err2
+		}
+		return s.sendMailSettings(w, r, http.StatusUnprocessableEntity, view.MailSettingsPage{Settings: settings,
+			WeeklyProblem: web.AnswerTo(r, err).Message})
+	}
+	if err != nil {
+		return err
+	}
+	settings, err := s.Events.MailSettings(r.Context(), user)
+	if err != nil {
+		return err
+	}
+	said := "You get the weekly report of " + scope.Text() + " by mail."
+	if settings.Address == "" || settings.Mode == crash.MailOff {
+		said = "You are subscribed to the weekly report of " + scope.Text() + ", but you get no mail yet."
+	}
+	return s.web.Done(w, r, view.PathNotifications+"#weekly", said)
+}
+
+// RemoveWeeklyMail ends a weekly report of the user.
+func (s *Pages) RemoveWeeklyMail(w http.ResponseWriter, r *http.Request) error {
+	if err := s.Events.RemoveWeeklyMail(r.Context(), web.CurrentUser(r).ID, web.IDInPath(r)); err != nil {
+		return err
+	}
+	return s.web.Done(w, r, view.PathNotifications+"#weekly", "Removed.")
 }
 
 // SetMailAddress sends a link to an address that the user typed.

@@ -444,6 +444,7 @@ type texts struct {
 	Heading     string
 	Lead        []string // paragraphs
 	Lines       []line
+	Parts       []part // of a weekly report
 	Link, Label string // the one address to open
 	Why         string
 	Settings    string // address of the settings; empty: none
@@ -453,6 +454,12 @@ type texts struct {
 
 type line struct {
 	Kind, Title, Facts, Link string
+}
+
+type part struct {
+	Heading    string
+	Lines      []line
+	More, Link string // how many more there are, and where; empty: none
 }
 
 const maxLines = 20
@@ -474,19 +481,25 @@ func (m *Mailer) write(key []byte, mail crash.Mail, notices []crash.Notice) (tex
 			Lead: []string{"Mail from " + base + " arrives here."},
 			Link: base + PathSettings, Label: "Your notifications", Why: "You get this because somebody pressed “Send a " +
 				"test email”."}, nil
+	case crash.MailReport:
+		return m.weekly(key, mail)
 	case crash.MailNotice, crash.MailSummary, crash.MailDigest:
 	}
 	if len(notices) == 0 {
 		return texts{}, fmt.Errorf("the events in mail %d have been deleted", mail.ID)
 	}
-	t := texts{Why: why(notices), Settings: base + PathSettings, Unsubscribe: base + PathUnsubscribe +
-		sign(key, purposeUnsubscribe, strconv.FormatInt(mail.User, 10), subscription)}
+	t := texts{Why: why(notices), Settings: base + PathSettings, Unsubscribe: m.unsubscribe(key, mail.User)}
 	if mail.Kind == crash.MailNotice {
 		m.single(&t, notices[0].Event)
 	} else {
 		m.several(&t, mail, notices)
 	}
 	return t, nil
+}
+
+// unsubscribe returns the address that switches all mail of a person off.
+func (m *Mailer) unsubscribe(key []byte, user int64) string {
+	return m.config.BaseURL + PathUnsubscribe + sign(key, purposeUnsubscribe, strconv.FormatInt(user, 10), subscription)
 }
 
 // single says what a mail about one event contains. The subject of all mails about a problem is the title
@@ -530,6 +543,44 @@ func (m *Mailer) several(t *texts, mail crash.Mail, notices []crash.Notice) {
 	if n > maxLines {
 		t.Label = crash.Counted((n - maxLines), "more, open all", "more, open all")
 	}
+}
+
+// weekly says what a mail with a weekly report contains: the same as the page of the week.
+func (m *Mailer) weekly(key []byte, mail crash.Mail) (texts, error) {
+	r := mail.Weekly
+	if r == nil {
+		return texts{}, fmt.Errorf("mail %d has no weekly report", mail.ID)
+	}
+	name := clean(r.Scope.Text())
+	t := texts{
+		Heading: "Weekly report of " + name, Settings: m.config.BaseURL + PathSettings,
+		Unsubscribe: m.unsubscribe(key, mail.User), Link: m.config.BaseURL + r.Scope.Path(r.First), Label: "The whole report",
+		Why: "You get this because you subscribed to the weekly report of " + name + ".",
+		Lead: []string{r.First.Format("2 January") + " – " + r.Last.Format("2 January 2006") + " (UTC): " +
+			r.Headline() + ".", crash.Counted(r.Reports, "report", "reports") + "; " + crash.Count(r.Before) +
+			" in the seven days before."},
+	}
+	t.Subject = t.Heading + ": " + r.Headline()
+	if worst, ok := r.Worst(); ok {
+		t.Subject += ": " + clean(worst.Title)
+	}
+	for _, list := range r.Parts {
+		p := part{Heading: list.Part.Title(list.Count)}
+		for _, l := range list.Lines {
+			facts := []string{clean(l.Package), crash.Counted(l.Reports, "report", "reports")}
+			if text := strings.TrimSuffix(clean(l.Text), "."); text != "" {
+				facts = append(facts, text)
+			}
+			p.Lines = append(p.Lines, line{Title: clean(l.Title), Facts: strings.Join(facts, "; "),
+				Link: m.config.BaseURL + l.ID.Path()})
+		}
+		if more := list.Count - len(list.Lines); more > 0 {
+			p.More = crash.Counted(int64(more), "more", "more")
+			p.Link = m.config.BaseURL + r.Scope.Path(r.First) + "&only=" + string(list.Part)
+		}
+		t.Parts = append(t.Parts, p)
+	}
+	return t, nil
 }
 
 // link returns the address of the page on which to act on an event, else of the inbox.
@@ -581,6 +632,10 @@ var plain = template.Must(template.New("plain").Parse(`{{.Heading}}
 {{end}}
 {{range .Lines}}* {{.Kind}}: {{.Title}}{{with .Facts}} ({{.}}){{end}} {{.Link}}
 {{end}}{{if .Lines}}
+{{end}}{{range .Parts}}{{.Heading}}
+{{range .Lines}}* {{.Title}}{{with .Facts}} ({{.}}){{end}} {{.Link}}
+{{end}}{{with .More}}* {{.}}{{end}}{{if .More}}: {{.Link}}
+{{end}}
 {{end}}{{.Label}}: {{.Link}}
 
 -- 

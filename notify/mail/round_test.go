@@ -639,3 +639,151 @@ func TestMailEndsWithTheRole(t *testing.T) {
 		t.Errorf("got %v, want that no mail waits", got)
 	}
 }
+
+// crashed stores reports of a problem, each of a machine of its own, some days ago.
+func (p *post) crashed(name string, n, daysAgo int, options ...crashtest.Option) crash.BucketID {
+	p.t.Helper()
+	in := intake.New(intake.Config{MaxAgeDays: 366, Now: p.clock}, p.store.Store)
+	var id crash.BucketID
+	for i := range n {
+		report := crashtest.Native(append([]crashtest.Option{crashtest.Set("DuplicateSignature", name),
+			crashtest.Process(daysAgo*100 + i + 1), crashtest.At(p.clock().AddDate(0, 0, -daysAgo))}, options...)...)
+		if _, err := in.Accept(p.t.Context(), crash.Report{System: crash.SystemID(fmt.Sprint(name, daysAgo, i)),
+			Fields: report.Fields()}); err != nil {
+			p.t.Fatal(err)
+		}
+		id = crash.BucketIDOf(grouping.SignatureOf(report.Fields()).Signature)
+	}
+	dbtest.Counted(p.t, p.store.Store)
+	return id
+}
+
+// TestWeeklyReport checks that weekly reports come at the reader's hour and day, say the same as the page, and do not
+// come when nothing happened, twice, or to people who may not read them.
+func TestWeeklyReport(t *testing.T) {
+	t.Parallel()
+	p := newPost(t) // on Sunday, 22 November, at noon
+	ada := p.reader("ada", func(s *crash.MailSettings) { s.Weekday, s.Hour, s.Zone = time.Tuesday, 8, "Europe/Berlin" })
+	admin := p.reader("admin", nil) // Monday, 8 o'clock UTC
+	off := p.reader("off", func(s *crash.MailSettings) { s.Mode = crash.MailOff })
+	dbtest.Exec(t, p.url, `update users set role = 'admin' where id = $1`, admin)
+	subscribe := func(user int64, kind crash.WeeklyKind, name string) {
+		t.Helper()
+		checktest.NoError(t, p.store.AddWeeklyMail(t.Context(), user, crash.WeeklyScope{Kind: kind, Name: name}))
+	}
+	subscribe(ada, crash.WeeklyPackage, "tidewatch")
+	subscribe(ada, crash.WeeklyPackage, "tidewatch") // changes nothing
+	subscribe(ada, crash.WeeklyPackage, "quillpad")  // of which nothing happens
+	subscribe(ada, crash.WeeklySet, "desktop")       // which the tracker has not named
+	subscribe(admin, crash.WeeklyAll, "")
+	subscribe(off, crash.WeeklyAll, "")
+	p.crashed("old", 9, 60)
+	p.crashed("riser", 3, 50)
+	p.crashed("riser", 20, 2)
+	for i := range 12 {
+		p.crashed(fmt.Sprint("fresh", string(rune('a'+i))), 12-i, 3)
+	}
+	hidden := p.crashed("hidden", 30, 3)
+	p.embargo(hidden, true)
+	m := p.mailer(p.store)
+	hours := func(n int) []mailtest.Mail {
+		t.Helper()
+		before := len(p.server.Mails())
+		for range n {
+			p.wait(time.Hour)
+			p.round(m)
+			p.round(m)
+		}
+		return p.server.Mails()[before:]
+	}
+	if early := hours(19); len(early) != 0 {
+		t.Fatalf("until Monday, 7 o'clock: got %d mails, want none", len(early))
+	}
+	mails := hours(2)
+	if len(mails) != 1 || !strings.HasPrefix(mails[0].To, "admin@") {
+		t.Fatalf("on Monday at 8 o'clock: got %v, want one to admin", mails)
+	}
+	got := open(t, mails[0])
+	checktest.Equal(t, "subject", got.subject(),
+		"Weekly report of all packages: 13 new, 1 risen: hidden")
+	mails = hours(23) // in Berlin, it is an hour later
+	if len(mails) != 1 || !strings.HasPrefix(mails[0].To, "ada@") {
+		t.Fatalf("on Tuesday at 8 o'clock in Berlin: got %v, want one to ada", mails)
+	}
+	got = open(t, mails[0])
+	checktest.Equal(t, "subject", got.subject(),
+		"Weekly report of tidewatch: 12 new, 1 risen: fresha")
+	if when, err := got.Header.Date(); err != nil || when.UTC() != time.Date(2026, 11, 24, 7, 0, 0, 0, time.UTC) {
+		t.Errorf("date: got %v, %v, want Tuesday, 7 o'clock UTC", when, err)
+	}
+	page := base + "/weekly?name=tidewatch&of=package&week=2026-11-17"
+	for _, want := range []string{"Weekly report of tidewatch\n\n17 November – 23 November 2026 (UTC): 12 new, " +
+		"1 risen.\n\n98 reports; 0 in the seven days before.\n", "\n12 new\n* fresha (tidewatch; 12 reports) " +
+		base + "/problem/", "* 2 more: " + page + "&only=new\n", "\n1 risen\n", "20 reports)",
+		"\n1 undecided as of today, the oldest first\n", "The whole report: " + page + "\n",
+		"You get this because you subscribed to the weekly report of tidewatch.\n",
+		"Unsubscribe: " + base + "/unsubscribe/"} {
+		if !strings.Contains(got.plain, want) {
+			t.Errorf("got no %q in\n%s", want, got.plain)
+		}
+	}
+	if n := strings.Count(got.plain, "\n* "); n != 13 || strings.Count(got.html, "<li") != 13 {
+		t.Errorf("got %d lines, want ten new, a link to more, one risen and one undecided", n)
+	}
+	if strings.Contains(got.plain+got.html, hidden.String()) || strings.Contains(got.plain, "/usr/bin") {
+		t.Errorf("got the embargoed problem, or a path, in\n%s", got.plain)
+	}
+	for header, want := range map[string]string{"List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+		"Precedence": "bulk", "Auto-Submitted": "auto-generated"} {
+		checktest.Equal(t, header, got.Header.Get(header), want)
+	}
+	if later := hours(20 * 24); len(later) != 0 { // nothing happened in these weeks
+		t.Errorf("in the next weeks: got %d mails, want none", len(later))
+	}
+}
+
+// TestWeeklyReportEnds checks that a report that waits is not sent to people who may not read it any more, or have
+// ended it, and that an embargo empties it.
+func TestWeeklyReportEnds(t *testing.T) {
+	t.Parallel()
+	p := newPost(t)
+	fresh := p.crashed("fresh", 3, 2)
+	people := map[string]int64{}
+	for _, name := range []string{"role", "ended", "blind", "stays"} {
+		people[name] = p.reader(name, nil)
+		checktest.NoError(t, p.store.AddWeeklyMail(t.Context(), people[name], crash.WeeklyScope{Kind: crash.WeeklyAll}))
+	}
+	dbtest.Exec(t, p.url, `update users set role = 'admin' where name = 'stays'`)
+	m := p.mailer(p.store)
+	p.server.OnRcpt(func(string) error { return mailtest.Temporary })
+	for range 21 {
+		p.wait(time.Hour)
+		p.round(m)
+	}
+	if got := p.states()[crash.MailWaiting]; got != 4 {
+		t.Fatalf("got %d mails that wait, want four", got)
+	}
+	p.server.OnRcpt(nil)
+	dbtest.Exec(t, p.url, `update users set role = '' where name = 'role'`)
+	mails, err := p.store.WeeklyMails(t.Context(), people["ended"])
+	checktest.NoError(t, err)
+	checktest.NoError(t, p.store.RemoveWeeklyMail(t.Context(), people["ended"], mails[0].ID))
+	if err := p.store.RemoveWeeklyMail(t.Context(), people["blind"], mails[0].ID); crash.KindOf(err) != crash.NotFound {
+		t.Errorf("remove what another had: got %v, want NotFound", err)
+	}
+	p.embargo(fresh, true)
+	for range 3 {
+		p.wait(time.Hour)
+		p.round(m)
+	}
+	var to []string
+	for _, mail := range p.server.Mails() {
+		to = append(to, mail.To)
+	}
+	if !slices.Equal(to, []string{"stays@example.org"}) {
+		t.Errorf("got mails to %v, want one to stays, who may see the embargoed problem", to)
+	}
+	if got := p.states(); got[crash.MailWaiting] != 0 || got[crash.MailFailed] != 0 {
+		t.Errorf("got %v, want that no mail waits", got)
+	}
+}

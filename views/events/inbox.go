@@ -118,6 +118,15 @@ type MailSettingsPage struct {
 	Wrong    string // with the choices; empty: none
 	Mails    []crash.Mail
 	On       bool // this site sends mail
+
+	Weekly        []WeeklyMail
+	WeeklyProblem string // with a new weekly report; empty: none
+}
+
+// WeeklyMail is a weekly report that the person gets.
+type WeeklyMail struct {
+	ID    int64
+	Scope crash.WeeklyScope
 }
 
 // hourWords returns "08:00".

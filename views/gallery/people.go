@@ -488,6 +488,8 @@ func notices() []specimen {
 		p.Settings.Quiet = &crash.QuietHours{From: 22, To: 7}
 		p.Settings.KindsOff = []crash.EventKind{crash.EventQuiet}
 		p.Mails = mails()
+		p.Weekly = []eventsview.WeeklyMail{{ID: 1, Scope: crash.WeeklyScope{Kind: crash.WeeklyMine}},
+			{ID: 2, Scope: crash.WeeklyScope{Kind: crash.WeeklySet, Name: "desktop-core"}}}
 	})
 	mistakes := settings(func(p *eventsview.MailSettingsPage) {
 		p.Typed, p.Problem = "vera", "This is not an email address."
@@ -548,7 +550,8 @@ func mails() []crash.Mail {
 			"for mail.example.net, not relay.example.org. The certificate belongs to another name. Put a name of the " +
 			"certificate into smtp_url.",
 	}
-	kinds := []crash.MailKind{crash.MailNotice, crash.MailSummary, crash.MailDigest, crash.MailConfirm, crash.MailTest}
+	kinds := []crash.MailKind{crash.MailNotice, crash.MailSummary, crash.MailDigest, crash.MailReport, crash.MailConfirm,
+		crash.MailTest}
 	var all []crash.Mail
 	for i, state := range crash.MailStates {
 		all = append(all, crash.Mail{ID: int64(i + 1), Name: "vera", Kind: kinds[i], State: state, Reply: replies[state],

@@ -433,3 +433,19 @@ func Means(word string) string {
 	}
 	return ""
 }
+
+// WeeklyKind names a kind of weekly report in forms.
+func WeeklyKind(k crash.WeeklyKind) string {
+	switch k {
+	case crash.WeeklyMine:
+		return "what I follow"
+	case crash.WeeklyPackage:
+		return "package"
+	case crash.WeeklySet:
+		return "package set"
+	case crash.WeeklyTeam:
+		return "person or team"
+	case crash.WeeklyAll:
+	}
+	return "all packages"
+}

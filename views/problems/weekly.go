@@ -24,7 +24,6 @@ type WeeklyPage struct {
 	Parts       []WeeklyPart
 	Unknown     bool   // the packages are not known yet
 	Notice      string // why there is nothing; empty: nothing is wrong
-	Mailed      bool   // the person gets this report by mail
 }
 
 // WeeklyPart is one list of the report.
@@ -81,22 +80,6 @@ func (p WeeklyPage) sums() string {
 const weeklyMean = "Days are UTC days. The lists follow from the reports of these days, from when people " +
 	"decided, and from when the tracker closed bugs; links, merges and mutes are those of today, and so are undecided " +
 	"problems. Fixed and came back are changes of the status since the day before the week."
-
-// weeklyKind names a kind in the form.
-func weeklyKind(k crash.WeeklyKind) string {
-	switch k {
-	case crash.WeeklyMine:
-		return "what I follow"
-	case crash.WeeklyPackage:
-		return "package"
-	case crash.WeeklySet:
-		return "package set"
-	case crash.WeeklyTeam:
-		return "person or team"
-	case crash.WeeklyAll:
-	}
-	return "all packages"
-}
 
 // kinds returns the kinds that the person can choose.
 func (p WeeklyPage) kinds() []crash.WeeklyKind {
