@@ -766,6 +766,11 @@ func (j judging) seen(b crash.Bucket, p *index.Problem) ([]crash.VersionSeen, pa
 
 // watch judges the fixes of a problem whose bucket has its status.
 func (j judging) watch(b crash.Bucket, p *index.Problem, manual crash.ManualStatus) []stats.FixWatch {
+	if len(manual.Fixes) == 0 && !slices.ContainsFunc(b.Status.Releases, func(r crash.ReleaseStatus) bool {
+		return r.Fix != "" || r.FixAfter != ""
+	}) {
+		return nil // as with most problems
+	}
 	seen, of := j.seen(b, p)
 	known := slices.Concat(slices.Collect(maps.Values(j.versions(of)))...)
 	recent := of.ix.PackageReports(of.name, index.DayOf(j.now.AddDate(0, 0, 1-stats.PaceDays)), j.until)
