@@ -329,7 +329,7 @@ func (s *Lists) ShowRelease(w http.ResponseWriter, r *http.Request) error {
 }
 
 // releaseWhere is how many of a release's most common problems are compared.
-const releaseWhere = 10
+const releaseWhere = 5
 
 // ShowReleaseWhere shows where the most common problems of a release are concentrated: as a page, or as a part that
 // the page of the release loads.

@@ -250,9 +250,10 @@ func TestWhereItIsWorse(t *testing.T) {
 	}
 	checktest.Diff(t, "gate", got, []string{
 		"Crashes with 1.11-1 24 machines that crashed with this version and 30 with lower ones12 of 24 machines have " +
-			"nvidia-550 (0 of 30 elsewhere) The same machines: nvidia∞at least 5.16",
+			"nvidia-550 (0 of 30 elsewhere) The same machines: nvidia Odds ratio ∞ (at least 5.16)",
 		"tidewatch crashed with SIGSEGV in tide_parse_row() 12 machines with this problem and 12 with 3 other problems of " +
-			"tidewatch12 of 12 machines have nvidia-550 (0 of 12 elsewhere) The same machines: nvidia∞at least 15.0",
+			"tidewatch12 of 12 machines have nvidia-550 (0 of 12 elsewhere) The same machines: nvidia Odds ratio ∞ " +
+			"(at least 15.0)",
 	})
 	var answer struct {
 		Objects []struct {
