@@ -82,6 +82,9 @@ func (t *Traits) tells(trait Trait) bool {
 	return t.drivers
 }
 
+// originMark precedes where a package is from, unless it is from the distribution.
+const originMark = "[origin: "
+
 // dependency is a package in the field Dependencies of a report, or the crashed one.
 type dependency struct {
 	name, version string
@@ -113,7 +116,7 @@ func newDependency(line string) (d dependency) {
 		return d // "tidewatch (not installed)"
 	}
 	d.name, d.version = words[0], words[1]
-	if _, rest, ok := strings.Cut(line, "[origin: "); ok {
+	if _, rest, ok := strings.Cut(line, originMark); ok {
 		d.origin, _, _ = strings.Cut(rest, "]")
 	}
 	return d
@@ -121,7 +124,10 @@ func newDependency(line string) (d dependency) {
 
 // thirdParty returns the packages of a report that are not from the distribution.
 func thirdParty(f crash.Fields) []dependency {
-	all := append(dependencies(f), newDependency(f["Package"]))
+	all := []dependency{newDependency(f["Package"])}
+	if strings.Contains(f["Dependencies"], originMark) { // few reports have any, and most have hundreds of packages
+		all = append(dependencies(f), all...)
+	}
 	return slices.DeleteFunc(all, func(d dependency) bool { return d.origin == "" })
 }
 
@@ -201,14 +207,21 @@ func newGraphics(f crash.Fields) (g graphics) {
 			g.version = found[1]
 		}
 	}
-	for _, d := range dependencies(f) {
+	if g.version == "" && strings.Contains(f["Dependencies"], nvidia) {
+		g.addPackages(dependencies(f), add)
+	}
+	g.modules = f["Uname"] != "" || f["NonfreeKernelModules"] != "" || slices.Contains(g.names, nvidia)
+	return g
+}
+
+// addPackages looks for a package of nvidia's driver.
+func (g *graphics) addPackages(all []dependency, add func(string)) {
+	for _, d := range all {
 		if found := nvidiaPackage.FindStringSubmatch(d.name); found != nil && g.version == "" {
 			add(nvidia)
 			g.version = found[1]
 		}
 	}
-	g.modules = f["Uname"] != "" || f["NonfreeKernelModules"] != "" || slices.Contains(g.names, nvidia)
-	return g
 }
 
 // nvidiaField is the field in which apport attaches /proc/driver/nvidia/version.
