@@ -31,20 +31,39 @@ type (
 		bucket  crash.BucketID
 		release string
 	}
+	releaseHour struct {
+		release string
+		hour    time.Time
+	}
+	packageHour struct {
+		releaseHour
+		pkg, version string
+	}
 )
 
 // totals counts the reports of packages and releases.
 type totals struct {
-	packages map[packageDay]int64
-	releases map[releaseDay]int64
+	packages     map[packageDay]int64
+	releases     map[releaseDay]int64
+	hours        map[packageHour]int64
+	releaseHours map[releaseHour]int64
+	hoursFrom    time.Time // first day that is also counted by hour
 }
 
-func newTotals() totals { return totals{map[packageDay]int64{}, map[releaseDay]int64{}} }
+func newTotals(hoursFrom time.Time) totals {
+	return totals{map[packageDay]int64{}, map[releaseDay]int64{}, map[packageHour]int64{}, map[releaseHour]int64{},
+		hoursFrom}
+}
 
 func (t totals) add(r *storedReport) {
 	day := releaseDay{r.day, string(r.Release), r.Architecture, r.ProblemType, r.Proposed}
 	t.releases[day]++
 	t.packages[packageDay{day, r.Package, r.Version}]++
+	if !r.day.Before(t.hoursFrom) {
+		hour := releaseHour{string(r.Release), r.seen.UTC().Truncate(time.Hour)}
+		t.releaseHours[hour]++
+		t.hours[packageHour{hour, r.Package, r.Version}]++
+	}
 }
 
 // args returns the arguments for rows of report_days and of release_days.
@@ -177,9 +196,9 @@ func (k sortKeys) ofRelease(r crash.Release) string {
 	return key
 }
 
-func newRoundSum(spans *cachedSpans, server serverID) *roundSum {
+func newRoundSum(spans *cachedSpans, server serverID, hoursFrom time.Time) *roundSum {
 	return &roundSum{
-		cellCounts: newCellCounts(), totals: newTotals(), buckets: map[crash.BucketID]*bucketSum{},
+		cellCounts: newCellCounts(), totals: newTotals(hoursFrom), buckets: map[crash.BucketID]*bucketSum{},
 		active: map[machine][]time.Time{},
 		inUse:  map[packageVersion]versionUse{}, seen: map[bucketRelease]*crash.SeenSpan{},
 		names:  map[crash.BucketID]crash.BucketID{},
@@ -406,6 +425,14 @@ const (
 		select * from unnest(@day::date[], @release::text[], @architecture::text[], @problem_type::text[],
 			@proposed::boolean[], @n::bigint[])
 		on conflict (day, release, architecture, problem_type, proposed) do update set reports = d.reports + excluded.reports`
+	sqlCountHours = `
+		insert into report_hours as d (package, release, hour, version, reports)
+		select * from unnest(@package::text[], @release::text[], @hour::timestamptz[], @version::text[], @n::bigint[])
+		on conflict (package, release, hour, version) do update set reports = d.reports + excluded.reports`
+	sqlCountReleaseHours = `
+		insert into release_hours as d (release, hour, reports)
+		select * from unnest(@release::text[], @hour::timestamptz[], @n::bigint[])
+		on conflict (release, hour) do update set reports = d.reports + excluded.reports`
 	// sqlAddPackageVersions writes nothing for known versions, which most are.
 	sqlAddPackageVersions = `
 		with added as (
@@ -475,6 +502,11 @@ func (c *roundSum) write(b *pgx.Batch, round int64, newToBucket map[crash.Bucket
 	b.Queue(sqlCountPackages, packages)
 	b.Queue(sqlCountReleases, releases)
 	b.Queue(sqlAddReleases, releases)
+	if len(c.totals.hours) > 0 {
+		packages, releases := c.totals.hourArgs()
+		b.Queue(sqlCountHours, packages)
+		b.Queue(sqlCountReleaseHours, releases)
+	}
 	inUse := keysOf(c.inUse)
 	b.Queue(sqlAddPackageVersions, pgx.NamedArgs{
 		"package": column(inUse, func(k packageVersion) string { return k.pkg }),

@@ -412,7 +412,7 @@ func (s *Store) countWork(ctx context.Context, tx pgx.Tx, at stamp, which workCh
 	if err != nil {
 		return r, fmt.Errorf("read reports to count: %w", err)
 	}
-	sum := newRoundSum(&s.spans, at.server)
+	sum := newRoundSum(&s.spans, at.server, HoursFrom(s.Now()))
 	for i := range reports {
 		sum.count(&reports[i])
 	}

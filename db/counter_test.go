@@ -356,7 +356,8 @@ func TestDatabaseDiskFull(t *testing.T) {
 
 // countedTables holds the contents of all count tables, as a line of text for each row.
 type countedTables struct {
-	Buckets, Seen, Systems, Travellers, Versions, Days, Reports, Releases, Active, Packages map[string]string
+	Buckets, Seen, Systems, Travellers, Versions, Days, Reports, Releases, Active, Packages, Hours,
+	ReleaseHours map[string]string
 }
 
 // checkCounts counts the stored reports again in Go, and compares the result with all stored
@@ -404,6 +405,12 @@ func storedCounts(t *testing.T, url string) countedTables {
 			reports::text from report_days`),
 		Releases: dbtest.Lines(t, url,
 			`select concat_ws('|', day, release, architecture, problem_type, proposed::text), reports::text from release_days`),
+		Hours: dbtest.Lines(t, url, `
+			select concat_ws('|', to_char(hour at time zone 'UTC', 'YYYY-MM-DD HH24'), release, package, version),
+				reports::text from report_hours`),
+		ReleaseHours: dbtest.Lines(t, url, `
+			select concat_ws('|', to_char(hour at time zone 'UTC', 'YYYY-MM-DD HH24'), release), reports::text
+			from release_hours`),
 		Active: dbtest.Lines(t, url, `select concat_ws('|', release, day), active::text from (
 			select release, day, sum(change) over (partition by release order by day) as active, change from release_active
 			) as a where change <> 0`),
@@ -452,6 +459,8 @@ type recounted struct {
 	seen     map[string]*seenCount // by bucket and release
 	reports  map[string]int
 	releases map[string]int
+	hours    map[string]int
+	byHour   map[string]int // of releases
 	versions map[string]int
 	days     map[string][2]int                        // all reports, and those from the proposed pocket
 	machines map[string]int                           // by cell and machine
@@ -471,7 +480,7 @@ func recount(t *testing.T, url string) countedTables {
 	t.Helper()
 	c := recounted{
 		buckets: map[string]*bucketCount{}, seen: map[string]*seenCount{}, reports: map[string]int{},
-		releases: map[string]int{}, versions: map[string]int{},
+		releases: map[string]int{}, hours: map[string]int{}, byHour: map[string]int{}, versions: map[string]int{},
 		days: map[string][2]int{}, machines: map[string]int{}, active: map[string]map[string]map[time.Time]bool{},
 		packages: map[string][2]string{},
 	}
@@ -500,6 +509,15 @@ func (c *recounted) add(r storedReport) {
 	c.reports[fmt.Sprintf("%s|%s|%s|%s|%s|%s|%v", r.day, r.release, r.pkg, r.version, r.architecture, r.problemType,
 		r.proposed)]++
 	c.releases[fmt.Sprintf("%s|%s|%s|%s|%v", r.day, r.release, r.architecture, r.problemType, r.proposed)]++
+	seen := r.received
+	if r.occurred != nil && r.occurred.UTC().Format("2006-01-02") == r.day {
+		seen = *r.occurred
+	}
+	if r.day >= db.HoursFrom(time.Now()).Format(time.DateOnly) {
+		hour := seen.UTC().Format("2006-01-02 15") + "|" + r.release
+		c.hours[hour+"|"+r.pkg+"|"+r.version]++
+		c.byHour[hour]++
+	}
 	at, order := r.received.UTC().Format("2006-01-02 15:04:05.000000"), crash.Release(r.release).VersionOrder()
 	if r.pkg != "" && order.Valid(r.version) {
 		key := r.pkg + "|" + r.release + "|" + r.version
@@ -534,10 +552,6 @@ func (c *recounted) add(r storedReport) {
 		n[1]++
 	}
 	c.days[key] = n
-	seen := r.received
-	if r.occurred != nil && r.occurred.UTC().Format("2006-01-02") == r.day {
-		seen = *r.occurred
-	}
 	c.buckets[r.bucket].add(r.system, r.release, r.version)
 	if c.seen[r.bucket+"|"+r.release] == nil {
 		c.seen[r.bucket+"|"+r.release] = &seenCount{}
@@ -558,6 +572,7 @@ func (c *recounted) counts() countedTables {
 		Buckets: map[string]string{}, Seen: map[string]string{}, Systems: map[string]string{}, Versions: map[string]string{},
 		Days:       map[string]string{},
 		Travellers: map[string]string{}, Reports: text(c.reports), Releases: text(c.releases), Active: c.activity(),
+		Hours: text(c.hours), ReleaseHours: text(c.byHour),
 		Packages: map[string]string{},
 	}
 	for key, use := range c.packages {
@@ -745,6 +760,8 @@ func TestCheckSeesDamage(t *testing.T) {
 		"update bucket_days set proposed = proposed + 1 where ctid = (select ctid from bucket_days limit 1)",
 		"update report_days set reports = reports + 1 where ctid = (select ctid from report_days limit 1)",
 		"delete from release_days where ctid = (select ctid from release_days limit 1)",
+		"update report_hours set reports = reports + 1 where ctid = (select ctid from report_hours limit 1)",
+		"delete from release_hours where ctid = (select ctid from release_hours limit 1)",
 		"update release_active set change = change + 1 where ctid = (select ctid from release_active limit 1)",
 		"delete from reports where ctid = (select ctid from reports where counted and bucket_id is not null limit 1)",
 	}, 3, 0) {

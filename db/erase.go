@@ -76,6 +76,22 @@ const (
 		where d.day = c.day and d.release = c.release and d.architecture = c.architecture
 			and d.problem_type = c.problem_type and d.proposed = c.proposed`
 	sqlDropReleases = `delete from release_days where day = any(@day::date[]) and reports <= 0`
+	sqlTakeHours    = `
+		update report_hours as d set reports = d.reports - c.n
+		from unnest(@package::text[], @release::text[], @hour::timestamptz[], @version::text[], @n::bigint[])
+			as c (package, release, hour, version, n)
+		where d.package = c.package and d.release = c.release and d.hour = c.hour and d.version = c.version`
+	sqlDropHours = `
+		delete from report_hours as d using unnest(@package::text[], @release::text[], @hour::timestamptz[])
+			as c (package, release, hour)
+		where d.package = c.package and d.release = c.release and d.hour = c.hour and d.reports <= 0`
+	sqlTakeReleaseHours = `
+		update release_hours as d set reports = d.reports - c.n
+		from unnest(@release::text[], @hour::timestamptz[], @n::bigint[]) as c (release, hour, n)
+		where d.release = c.release and d.hour = c.hour`
+	sqlDropReleaseHours = `
+		delete from release_hours as d using unnest(@release::text[], @hour::timestamptz[]) as c (release, hour)
+		where d.release = c.release and d.hour = c.hour and d.reports <= 0`
 	// notExpired excludes versions of which earlier counts may have expired.
 	notExpired = ` and v.first_day >= coalesce((select before from expired_counts), '-infinity')`
 	// sqlForgetVersions and sqlVersionsSince update the versions in use. The day of arrival can be exact
@@ -259,7 +275,7 @@ func (d *deciding) eraseChunk(ctx context.Context, e crash.Erasure, c erasedChun
 // these reports.
 func (d *deciding) uncount(ctx context.Context, system int64, reports []storedReport) ([]crash.BucketID, error) {
 	change := newCountChange()
-	totals := newTotals()
+	totals := newTotals(time.Time{})
 	arrivals := map[crash.BucketID]time.Time{}
 	for i := range reports {
 		r := &reports[i]
@@ -296,6 +312,13 @@ func (d *deciding) uncount(ctx context.Context, system int64, reports []storedRe
 func (d *deciding) applyTotals(ctx context.Context, t totals) error {
 	packages, releases := t.args()
 	if err := Exec(ctx, d, packages, sqlTakePackages, sqlDropPackages); err != nil {
+		return err
+	}
+	hours, releaseHours := t.hourArgs()
+	if err := Exec(ctx, d, hours, sqlTakeHours, sqlDropHours); err != nil {
+		return err
+	}
+	if err := Exec(ctx, d, releaseHours, sqlTakeReleaseHours, sqlDropReleaseHours); err != nil {
 		return err
 	}
 	var versions int64 // changed

@@ -173,8 +173,11 @@ var unrestricted = map[string]bool{
 	"sqlCountPackages": true, "sqlAddPackageVersions": true, "sqlChangeActive": true, "sqlCountReleases": true,
 	"sqlTakePackages": true, "sqlDropPackages": true, "sqlTakeReleases": true, "sqlDropReleases": true,
 	"sqlBaseline": true, "sqlEndSpans": true, "sqlShortenSpans": true, "sqlDropPackageDays": true,
-	"sqlDropReleaseDays": true,
-	"sqlForgetVersions":  true, "sqlVersionsSince": true, "sqlForgetActive": true,
+	"sqlDropReleaseDays": true, "sqlCountHours": true, "sqlCountReleaseHours": true, "sqlTakeHours": true,
+	"sqlDropHours": true, "sqlTakeReleaseHours": true, "sqlDropReleaseHours": true, "sqlDropOldHours": true,
+	"sqlDropOldReleaseHours": true, "sqlCorrectHours": true, "sqlClearHours": true, "sqlClearReleaseHours": true,
+	"sqlCorrectReleaseHours": true,
+	"sqlForgetVersions":      true, "sqlVersionsSince": true, "sqlForgetActive": true,
 }
 
 // core is the name of package db among these packages.

@@ -821,6 +821,7 @@ CREATE TABLE counting (
     erasures bigint DEFAULT 0 NOT NULL,
     versions_changed bigint DEFAULT 0 NOT NULL,
     bodies_since timestamp with time zone,
+    hours_since date NOT NULL,
     CONSTRAINT counting_single_check CHECK (single)
 );
 COMMENT ON TABLE counting IS 'The lock on counting, in one row. Rounds, merges, splits and all else that changes counts hold it, across all instances.';
@@ -829,6 +830,7 @@ COMMENT ON COLUMN counting.round IS 'Number of the last round. Rows that it chan
 COMMENT ON COLUMN counting.erasures IS 'Number of times that an erasure has deleted problems or machines. Caches of rows are valid while it stays the same.';
 COMMENT ON COLUMN counting.versions_changed IS 'Last round that changed package_versions. Caches of the versions in use are read again after it.';
 COMMENT ON COLUMN counting.bodies_since IS 'When keep_bodies_per_problem was set for the first time: reports that arrived since count in bucket_bodies. Null: never.';
+COMMENT ON COLUMN counting.hours_since IS 'First UTC day of which report_hours has all reports.';
 
 CREATE TABLE decisions (
     id bigint NOT NULL,
@@ -1471,6 +1473,11 @@ CREATE VIEW holds AS
   WHERE (marks.kind = 'hold'::text);
 COMMENT ON VIEW holds IS 'The holds among the marks, for instances of version 0.1.0 during an upgrade.';
 
+CREATE VIEW hours_known AS
+ SELECT counting.hours_since AS since
+   FROM counting;
+COMMENT ON VIEW hours_known IS 'First UTC day of which report_hours has all reports.';
+
 CREATE TABLE identities (
     id bigint NOT NULL,
     user_id bigint NOT NULL,
@@ -1507,6 +1514,29 @@ ALTER TABLE identities ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
+
+CREATE TABLE installs (
+    day date NOT NULL,
+    release text NOT NULL,
+    architecture text NOT NULL,
+    package text NOT NULL,
+    version text NOT NULL,
+    machines bigint NOT NULL,
+    source text NOT NULL,
+    imported timestamp with time zone NOT NULL,
+    CONSTRAINT installs_check CHECK (((version = ''::text) = (package = ''::text))),
+    CONSTRAINT installs_machines_check CHECK ((machines >= 0)),
+    CONSTRAINT installs_release_check CHECK ((release <> ''::text))
+);
+COMMENT ON TABLE installs IS 'Imported numbers of machines. An import replaces its days. Kept for 400 days.';
+COMMENT ON COLUMN installs.day IS 'UTC day of which the number is.';
+COMMENT ON COLUMN installs.release IS 'The release, as in reports.';
+COMMENT ON COLUMN installs.architecture IS 'Architecture of the machines; empty: all together.';
+COMMENT ON COLUMN installs.package IS 'Binary package; empty: the number is of the release.';
+COMMENT ON COLUMN installs.version IS 'Version of the package; empty where the package is.';
+COMMENT ON COLUMN installs.machines IS 'Number of machines.';
+COMMENT ON COLUMN installs.source IS 'Where the numbers come from, as the administrator says.';
+COMMENT ON COLUMN installs.imported IS 'When it was imported.';
 
 CREATE TABLE known_names (
     address_id bytea NOT NULL,
@@ -2035,6 +2065,17 @@ COMMENT ON COLUMN release_days.problem_type IS 'The field ProblemType.';
 COMMENT ON COLUMN release_days.proposed IS 'Whether the package came from the proposed pocket.';
 COMMENT ON COLUMN release_days.reports IS 'Number of counted reports.';
 
+CREATE TABLE release_hours (
+    release text NOT NULL,
+    hour timestamp with time zone NOT NULL,
+    reports bigint NOT NULL
+)
+WITH (fillfactor='80');
+COMMENT ON TABLE release_hours IS 'The sums of report_hours over packages and versions.';
+COMMENT ON COLUMN release_hours.release IS 'The release; empty: none named.';
+COMMENT ON COLUMN release_hours.hour IS 'Beginning of the hour, as in report_hours.';
+COMMENT ON COLUMN release_hours.reports IS 'Number of counted reports.';
+
 CREATE TABLE release_systems (
     release text NOT NULL,
     system bigint NOT NULL,
@@ -2076,6 +2117,21 @@ COMMENT ON COLUMN report_days.architecture IS 'Architecture of the machine.';
 COMMENT ON COLUMN report_days.problem_type IS 'The field ProblemType.';
 COMMENT ON COLUMN report_days.proposed IS 'Whether the package came from the proposed pocket.';
 COMMENT ON COLUMN report_days.reports IS 'Number of counted reports.';
+
+CREATE TABLE report_hours (
+    package text NOT NULL,
+    release text NOT NULL,
+    hour timestamp with time zone NOT NULL,
+    version text NOT NULL,
+    reports bigint NOT NULL
+)
+WITH (fillfactor='80');
+COMMENT ON TABLE report_hours IS 'Counted reports by hour: parts of report_days. Written by rounds, kept for 70 days.';
+COMMENT ON COLUMN report_hours.package IS 'Binary package; empty: unknown.';
+COMMENT ON COLUMN report_hours.release IS 'The release; empty: none named.';
+COMMENT ON COLUMN report_hours.hour IS 'Hour of the crash, or of the arrival if that decides on the day.';
+COMMENT ON COLUMN report_hours.version IS 'Version of the package; empty: none named.';
+COMMENT ON COLUMN report_hours.reports IS 'Number of counted reports.';
 
 CREATE TABLE report_keys (
     key bytea NOT NULL,
@@ -2784,6 +2840,9 @@ ALTER TABLE ONLY identities
 ALTER TABLE ONLY identities
     ADD CONSTRAINT identities_source_issuer_subject_key UNIQUE (source, issuer, subject);
 
+ALTER TABLE ONLY installs
+    ADD CONSTRAINT installs_pkey PRIMARY KEY (release, package, version, day, architecture);
+
 ALTER TABLE ONLY known_names
     ADD CONSTRAINT known_names_pkey PRIMARY KEY (address_id);
 
@@ -2865,6 +2924,9 @@ ALTER TABLE ONLY release_active
 ALTER TABLE ONLY release_days
     ADD CONSTRAINT release_days_pkey PRIMARY KEY (day, release, architecture, problem_type, proposed);
 
+ALTER TABLE ONLY release_hours
+    ADD CONSTRAINT release_hours_pkey PRIMARY KEY (release, hour);
+
 ALTER TABLE ONLY release_systems
     ADD CONSTRAINT release_systems_pkey PRIMARY KEY (system, release, from_day);
 
@@ -2873,6 +2935,9 @@ ALTER TABLE ONLY releases
 
 ALTER TABLE ONLY report_days
     ADD CONSTRAINT report_days_pkey PRIMARY KEY (package, day, release, version, architecture, problem_type, proposed);
+
+ALTER TABLE ONLY report_hours
+    ADD CONSTRAINT report_hours_pkey PRIMARY KEY (package, release, hour, version);
 
 ALTER TABLE ONLY report_keys
     ADD CONSTRAINT report_keys_pkey PRIMARY KEY (key);
@@ -3060,6 +3125,8 @@ CREATE UNIQUE INDEX group_grants_once ON group_grants USING btree (source, group
 
 CREATE INDEX identities_user ON identities USING btree (user_id);
 
+CREATE INDEX installs_day ON installs USING btree (day);
+
 CREATE INDEX known_names_fresh ON known_names USING btree (address_id) WHERE fresh;
 
 CREATE INDEX mails_address ON mails USING btree (lower(address), created) WHERE (kind = ANY (ARRAY['confirm'::text, 'test'::text]));
@@ -3153,6 +3220,8 @@ CREATE INDEX users_team ON users USING btree (team_source, team) WHERE (team <> 
 CREATE TRIGGER audit_events_append_only BEFORE DELETE OR UPDATE ON audit_events FOR EACH ROW EXECUTE FUNCTION refuse_audit_change();
 
 CREATE TRIGGER audit_events_no_truncate BEFORE TRUNCATE ON audit_events FOR EACH STATEMENT EXECUTE FUNCTION refuse_audit_change();
+
+CREATE TRIGGER note_change AFTER INSERT OR DELETE ON installs FOR EACH STATEMENT EXECUTE FUNCTION note_change();
 
 CREATE TRIGGER note_delete AFTER DELETE ON archive_facts FOR EACH ROW WHEN ((old.read IS NOT NULL)) EXECUTE FUNCTION note_change();
 

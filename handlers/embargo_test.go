@@ -200,6 +200,7 @@ var embargoPaths = []string{
 	"/api/1.0/instances-count/?limit=100", "/api/1.0/problems-count/", "/api/1.0/retracers-results/?limit=100",
 	"/api/1.0/crash-signatures-for-bug/?bug={number}", "/api/1.0/dayoops/20260518/?details=1",
 	"/api/1.0/package-version-new-buckets/?package={source}&previous_version=0.1&new_version=9.9-embargo",
+	"/api/1.0/release-health/?release=Ubuntu+31.04&package={source}&version=9.9-embargo",
 	"/api/1.0/update-gate/?package={source}&version=9.9-embargo", "/api/1.0/versions/?id={problem}",
 	"/api/1.0/average-instances/?id={problem}", "/api/1.0/reports-for-system/?system=machine-1",
 	"/problem/{problem}.atom", "/problem/{problem}/versions.json", "/oops/{report}.crash",
@@ -638,6 +639,7 @@ func attackerRequests(t *testing.T, site *handlertest.Site) []string {
 			"instances-count/": {"release", "version"}, "problems-count/": {"release"},
 			"package-version-new-buckets/": {"package", "previous_version", "new_version"},
 			"binary-package-versions/":     {"binary_package"}, "update-gate/": {"package", "version", "release", "against"},
+			"release-health/":  {"release", "package", "version"},
 			"average-crashes/": {"release", "package", "version"}, "retracers-results/": {"release"},
 			"versions/": {"id"}, "instances/": {"id"}, "average-instances/": {"id"},
 		} {

@@ -71,7 +71,7 @@ const sqlLoadTotals = `
 	insert into dropped_months (month, reports, dropped)
 	select date_trunc('month', now() at time zone 'UTC'), sum(reports), now() from release_days;
 
-	update counting set round = round + 1, versions_changed = round + 1`
+	update counting set round = round + 1, versions_changed = round + 1, hours_since = current_date + 2`
 
 // loadProblems stores n problems in an empty database.
 func loadProblems(ctx context.Context, url string, n int, errOut, out io.Writer) error {

@@ -237,7 +237,7 @@ counts differ. The counts of reports that were dropped because of their age stay
 be recounted; the check then only verifies that they are large enough.
 
 With --repair it first corrects the numbers of reports that are stored in full (keep_bodies_per_problem), of
-all problems. It does not correct other counts.`,
+all problems, and the counts by hour. It does not correct other counts.`,
 		Example: `  mishap check
   mishap check --all
   mishap check --repair`,
@@ -259,12 +259,16 @@ all problems. It does not correct other counts.`,
 				}
 				p.printf("Numbers of reports in full: %s corrected.", crash.Counted(int64(wrong), "month of a problem",
 					"months of problems"))
+				if wrong, err = s.store.RepairHours(ctx); err != nil {
+					return "", err
+				}
+				p.printf("Counts by hour: %s corrected.", crash.Counted(int64(wrong), "day", "days"))
 			}
 			return "", p.check(ctx, s.store, scope)
 		}),
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "everything instead of a sample")
-	cmd.Flags().BoolVar(&repair, "repair", false, "correct the numbers of reports in full")
+	cmd.Flags().BoolVar(&repair, "repair", false, "correct the numbers of reports in full, and the counts by hour")
 	cmd.Flags().IntVar(&scope.Buckets, "problems", 200, "number of problems in the sample, which has a tenth as many days")
 	cmd.Flags().Int64Var(&scope.Seed, "seed", 0, "number that selects the sample; 0: a random one")
 	cmd.MarkFlagsMutuallyExclusive("all", "problems")

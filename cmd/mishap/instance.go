@@ -504,9 +504,9 @@ func (i *instance) sharedTasks() []task {
 		10 * time.Minute, people.New(i.store).WarnOfTokenExpiry,
 	}, {
 		"drop-old-reports", "drops reports that are older than reports_keep_days or reports_keep_types, and counts that " +
-			"are older than counts_keep_years",
+			"are older than counts_keep_years, and counts by hour",
 		6 * time.Hour, func(ctx context.Context) error {
-			return errors.Join(i.store.DropOldReports(ctx, i.config.ReportsKeep()),
+			return errors.Join(i.store.DropOldReports(ctx, i.config.ReportsKeep()), i.store.DropOldHours(ctx),
 				upkeep.NewRetention(i.store, i.config.Privacy()).DropOldCounts(ctx, i.config.CountsKeepYears))
 		},
 	}, {

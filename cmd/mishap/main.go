@@ -145,7 +145,7 @@ local_config.default.toml, or else from /etc/mishap/config.toml, and from the en
 		p.accessCommand(), p.archiveCommand(),
 		p.auditCommand(), systemCommand(p), tokenCommand(p), p.filingsCommand(), p.bugsCommand(),
 		p.checkCommand(), doctorCommand{p}.command(), healthCommand(p),
-		p.gateCommand(), mcpCommand(p), p.regroupCommand(), p.similarCommand(), privacyCommand(p),
+		p.gateCommand(), p.installsCommand(), mcpCommand(p), p.regroupCommand(), p.similarCommand(), privacyCommand(p),
 		send.Command("send", versionText(), p.out, p.err),
 		backupCommand(p), restoreCommand(p),
 		upgradeCommand(p),

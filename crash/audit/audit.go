@@ -154,6 +154,7 @@ var Actions = map[string]string{
 	"filing.restored":         "Compared a restored database with the tracker",
 	"problem.embargo":         "Embargoed a problem",
 	"problem.lift-embargo":    "Lifted the embargo of a problem",
+	"installs.import":         "Imported numbers of machines",
 	"mail.address":            "Set an email address",
 	"mail.address-confirm":    "Confirmed an email address",
 	"mail.address-remove":     "Removed an email address",

@@ -64,7 +64,7 @@ const (
 )
 
 // CheckSteps is the number of times that Run calls step.
-const CheckSteps = 17
+const CheckSteps = 20
 
 // Check counts stored reports again, and returns where the stored counts differ. It calls step after
 // each of its Steps, to show the progress. It changes nothing.
@@ -75,7 +75,7 @@ func Check(ctx context.Context, s *db.Store, scope crash.CheckScope, step func()
 		return result, fmt.Errorf("check: %w", db.Classify(err))
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // a check only reads
-	c := &checking{Tx: tx, scope: scope, result: &result}
+	c := &checking{Tx: tx, scope: scope, result: &result, hours: db.HoursFrom(s.Now()).AddDate(0, 0, 1)}
 	for _, do := range c.steps() {
 		if err := do(ctx); err != nil {
 			return result, fmt.Errorf("check: %w", db.Classify(err))
@@ -94,6 +94,7 @@ type checking struct {
 	dropped bool
 	before  time.Time // first day whose counts have not expired
 	exact   time.Time // first day whose counts must be equal, if reports were dropped
+	hours   time.Time // first day whose hours are compared
 }
 
 func (c *checking) steps() []func(context.Context) error {
@@ -152,7 +153,7 @@ func (c *checking) prepare(ctx context.Context) error {
 func (c *checking) compare(ctx context.Context, k comparison) error {
 	rows, err := c.Query(ctx, k.sql, pgx.NamedArgs{
 		"everything": c.scope.Buckets == 0, "days": c.days, "dropped": c.dropped, "exact": c.exactDay(),
-		"most": max(c.scope.Most, 1), "before": c.before,
+		"most": max(c.scope.Most, 1), "before": c.before, "hours": c.hours,
 	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", k.count, err)
@@ -229,6 +230,12 @@ const (
 		` || ' ' || day || ' ' || release || ' · ' || version || ' · ' || architecture || ' · ' || package_architecture`
 	reportKey = `package || ' ' || day || ' ' || release || ' · ' || version || ' · ' || architecture || ' · ' ||
 		problem_type || ' ' || proposed`
+	packageHour = `package || ' ' || hour || ' ' || release || ' · ' || version`
+	releaseHour = `hour || ' ' || release`
+	hourOf      = `date_trunc('hour', seen, 'UTC') as hour`
+	dayOfHour   = `(hour at time zone 'UTC')::date`
+	// ofHours selects the days whose hours are all counted and not deleted yet.
+	ofHours  = ` and day >= greatest((select hours_since from counting), @hours::date)`
 	totalKey = `day || ' ' || release || ' · ' || architecture || ' · ' || problem_type || ' ' || proposed`
 )
 
@@ -295,6 +302,22 @@ var comparisons = []comparison{
 		`select `+totalKey+` as key, reports as n, date 'infinity' as day from release_days`+ofDays+notExpired,
 		`select `+totalKey+` as key, sum(reports)::bigint as n, date 'infinity' as day from report_days`+ofDays+notExpired+
 			` group by day, release, architecture, problem_type, proposed`),
+	compared("reports of a package by hour",
+		`select `+packageHour+` as key, reports as n, day from (select *, `+dayOfHour+` as day from report_hours) as h`+
+			ofDays+ofHours,
+		`select `+packageHour+` as key, count(*) as n, day from (select *, `+hourOf+` from check_reports) as r
+			where counted and (@everything or day = any(@days::date[]))`+ofHours+
+			` group by day, package, hour, release, version`),
+	compared("reports of a release by hour",
+		`select `+releaseHour+` as key, reports as n, day from (select *, `+dayOfHour+` as day from release_hours) as h`+
+			ofDays+ofHours,
+		`select `+releaseHour+` as key, count(*) as n, day from (select *, `+hourOf+` from check_reports) as r
+			where counted and (@everything or day = any(@days::date[]))`+ofHours+` group by day, hour, release`),
+	compared("reports of a release by day, and the sum of its hours",
+		`select day || ' ' || release as key, sum(reports)::bigint as n, date 'infinity' as day from release_days`+
+			ofDays+notExpired+ofHours+` group by day, release`,
+		`select day || ' ' || release as key, sum(reports)::bigint as n, date 'infinity' as day from (
+			select *, `+dayOfHour+` as day from release_hours) as h`+ofDays+notExpired+ofHours+` group by day, release`),
 	activityCheck,
 	bodiesCheck("reports of a problem by month, since bodies are limited", "reports", "*"),
 	bodiesCheck("reports of a problem by month that are stored in full, since bodies are limited", "kept",

@@ -360,8 +360,8 @@ var texts = []string{sqlEraseNotes, sqlEraseCases, sqlEraseWhys, sqlErasePropose
 // tidyTables are the tables from which erasures delete rows, or that have texts of reports.
 var tidyTables = []string{"audit_events", "buckets", "bucket_arrivals", "bucket_days", "bucket_releases",
 	"bucket_systems", "bucket_travellers", "bucket_versions", "core_requests", "erasures", "events", "known_names",
-	"package_versions", "release_active", "release_days", "release_systems", "releases", "report_days", "report_keys",
-	"reports", "symbol_jobs", "uncounted", "unknown_builds"}
+	"package_versions", "release_active", "release_days", "release_hours", "release_systems", "releases", "report_days",
+	"report_hours", "report_keys", "reports", "symbol_jobs", "uncounted", "unknown_builds"}
 
 // tidy removes deleted rows from the tables, and the values of erased reports from the statistics of
 // PostgreSQL. Where mishap's role does not own a table, PostgreSQL leaves it to autovacuum.

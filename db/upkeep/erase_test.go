@@ -414,7 +414,8 @@ var classes = map[string]string{
 	"rows": `reports report_keys uncounted core_requests symbol_jobs unknown_builds bucket_systems bucket_travellers
 		release_systems erasures`,
 	"counts": `buckets bucket_days bucket_expired expired_counts bucket_releases bucket_versions bucket_arrivals
-		report_days release_days release_active releases package_versions bucket_bodies`,
+		report_days release_days report_hours release_hours release_active releases package_versions
+		bucket_bodies`,
 	"derived": `events deliveries regroup_followed regroup_moves known_names rule_edges follow_marks
 		problem_reads wanted_cores`,
 	"people": `audit_events note_texts marks decisions candidates saved_searches`,
@@ -431,7 +432,7 @@ var classes = map[string]string{
 		similar_weights
 		sessions sign_in_failures split_sources symbol_workers tracker_calls unlinked_bugs update_rules user_groups users
 		schema_version server_starts closed_doors door_days door_keys door_projects
-		ping_days weekly_mails`,
+		ping_days weekly_mails installs`,
 }
 
 // TestClasses checks that each table has a class, and that no table of the class none has a column for

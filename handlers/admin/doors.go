@@ -81,6 +81,9 @@ func (s *Pages) SwitchDoor(w http.ResponseWriter, r *http.Request) error {
 	return s.web.Done(w, r, layout.PathDoors, done)
 }
 
+// shownInstalls is the number of days of which the page shows the imported numbers of machines.
+const shownInstalls = 10
+
 func (s *Pages) sendDoors(w http.ResponseWriter, r *http.Request, status int, page view.DoorsPage) error {
 	projects, err := s.Doors.Projects(r.Context())
 	if err != nil {
@@ -97,6 +100,9 @@ func (s *Pages) sendDoors(w http.ResponseWriter, r *http.Request, status int, pa
 	}
 	page.PingDay = crash.Midnight(s.web.Now()).AddDate(0, 0, -1) // the last whole one
 	if page.Pings, err = s.Doors.Pings(r.Context(), page.PingDay); err != nil {
+		return err
+	}
+	if page.Installs, err = s.Doors.Installs(r.Context(), shownInstalls); err != nil {
 		return err
 	}
 	page.Shell, page.Days = s.web.Shell(r, "Doors"), shownDays

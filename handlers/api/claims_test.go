@@ -375,11 +375,11 @@ func addressClaims() []claim {
 	resources := `keys="average-crashes average-instances binary-package-versions bucket crash-signatures-for-bug ` +
 		`create-bug-report dayoops erase-machine instance instances instances-count ` +
 		`most-common-problems oops package-rate-of-crashes package-version-is-most-recent package-version-new-buckets ` +
-		`problem-people problem-status problems-count release-package-version-pockets ` +
+		`problem-people problem-status problems-count release-health release-package-version-pockets ` +
 		`reports-for-system reports-state retracer-queue-length retracers-average-processing-time retracers-results ` +
 		`set-problem-status symbols/missing system-image-versions update-gate versions"`
 	list := []claim{
-		{fact: "8.1", ask: "", status: 200, wants: []string{"#=30", resources, `versions/list_endpoint="/api/1.0/versions/"`,
+		{fact: "8.1", ask: "", status: 200, wants: []string{"#=31", resources, `versions/list_endpoint="/api/1.0/versions/"`,
 			`versions/schema="/api/1.0/versions/schema/"`}},
 		{fact: "8.1*", ask: "no-such-thing/", status: 404, wants: []string{`code="no_resource"`}},
 		{fact: "8.1*", ask: "no-such-thing/x/", status: 404},

@@ -363,6 +363,7 @@ func (res *resource) ownLimit() bool {
 // table returns all resources, in the order of the documentation.
 func (a *answers) table() []resource {
 	return slices.Concat(a.problemResources(), a.countResources(), a.phasingResources(), a.gateResources(),
+		a.healthResources(),
 		a.reportResources(), a.archiveResources(), a.bugResources(), a.statusResources(), a.symbolResources(),
 		eraseResources())
 }

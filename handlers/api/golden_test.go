@@ -65,6 +65,7 @@ func (h *fixture) questions() []question {
 		{"new-buckets", "9.2", "package-version-new-buckets/?format=json&package=tidewatch&previous_version=" + older +
 			"&new_version=" + newer, false},
 		{"update-gate", "added", "update-gate/?package=tidewatch&version=" + newer + "&against=" + older, false},
+		{"release-health", "added", "release-health/?release=Ubuntu+24.04&package=tidewatch&version=" + newer, false},
 		{"instances-count", "9.5", "instances-count/?limit=3", false},
 		{"problems-count", "9.5", "problems-count/?limit=3", false},
 		{"retracers-results", "9.5", "retracers-results/?limit=1&format=json", false},

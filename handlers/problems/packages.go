@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"mishap/crash"
@@ -253,9 +254,14 @@ func (s *Lists) packageVersions(r *http.Request, name string, rows []index.Row) 
 	slices.SortStableFunc(rates, func(a, b stats.VersionRate) int { // known releases first
 		return cmp.Compare(crash.Releases().Kind(a.Release), crash.Releases().Kind(b.Release))
 	})
+	machines, err := s.Problems.MachineNumbers(r.Context(), list.Ascending(), name, s.web.Now())
+	if err != nil {
+		return nil, err
+	}
 	versions := make([]view.PackageVersion, min(len(rates), packageVersions))
 	for i := range versions {
 		versions[i] = view.PackageVersion{VersionRate: rates[i], New: lowest[versionIn{rates[i].Release, rates[i].Version}]}
+		versions[i].CrashFree = machines.CrashFree(rates[i].Release, rates[i].Version)
 		if i+1 < len(rates) && rates[i+1].Release == rates[i].Release {
 			versions[i].Old, versions[i].Gone = true, highest[versionIn{rates[i+1].Release, rates[i+1].Version}]
 		}
@@ -414,7 +420,23 @@ func (s *Lists) readRelease(r *http.Request, release crash.Release, filter index
 	if err := s.releaseRates(r, &page); err != nil {
 		return page, err
 	}
+	if err := s.releaseHealth(r, &page); err != nil {
+		return page, err
+	}
 	return page, s.releaseLists(r, &page, filter)
+}
+
+// releaseHealth reads the reports of a release by hour, and its machines without a crash.
+func (s *Lists) releaseHealth(r *http.Request, page *view.ReleasePage) (err error) {
+	page.Health = view.Health{ID: "release-hours", Now: s.web.Now()}
+	page.Health.Health, err = s.Problems.Health(r.Context(), crash.Releases(), page.Release, "", "",
+		page.Released, s.web.Now())
+	if err != nil {
+		return err
+	}
+	machines, err := s.Problems.MachineNumbers(r.Context(), []crash.Release{page.Release}, "", s.web.Now())
+	page.CrashFree = machines.CrashFree(page.Release, "")
+	return err
 }
 
 func (s *Lists) releaseLists(r *http.Request, page *view.ReleasePage, filter index.Filter) error {
@@ -594,6 +616,9 @@ func (s *Lists) ShowGate(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	page.Answer = &answer
+	if page.Health, err = s.gateHealth(r, answer); err != nil {
+		return err
+	}
 	return s.web.Page(w, r, status, view.Gate(page))
 }
 
@@ -617,4 +642,26 @@ func (s *Lists) GateAnswer(r *http.Request, q stats.GateQuestion) (stats.GateAns
 		answer.Buckets[id] = s.web.SeenBucket(r, b)
 	}
 	return answer, nil
+}
+
+// gateHealth reads the first days of an update by hour, in each release of an answer.
+func (s *Lists) gateHealth(r *http.Request, answer stats.GateAnswer) ([]view.GateHealth, error) {
+	var all []view.GateHealth
+	for i, result := range answer.Results {
+		h := view.GateHealth{Health: view.Health{ID: "gate-hours-" + strconv.Itoa(i), Now: s.web.Now()}}
+		var err error
+		h.Health.Health, err = s.Problems.Health(r.Context(), crash.Releases(), result.Release, answer.Package,
+			result.Version, result.GatePlan.After.Since, s.web.Now())
+		if err != nil {
+			return nil, err
+		}
+		machines, err := s.Problems.MachineNumbers(r.Context(), []crash.Release{result.Release}, answer.Package,
+			s.web.Now())
+		if err != nil {
+			return nil, err
+		}
+		h.CrashFree = machines.CrashFree(result.Release, result.Version)
+		all = append(all, h)
+	}
+	return all, nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mishap/crash"
+	"mishap/crash/stats"
 	"mishap/views/layout"
 )
 
@@ -21,6 +22,8 @@ type DoorsPage struct {
 
 	Pings   []crash.PingCount // of PingDay, the most frequent release first
 	PingDay time.Time
+
+	Installs []stats.InstallDay // the newest day first
 
 	New     crash.Project // as typed
 	Problem string        // why it was refused; empty: it was not

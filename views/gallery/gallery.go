@@ -505,7 +505,8 @@ func specimens() []specimen {
 		{"Trackers without Launchpad", adminview.Tracker(severalTrackers(false))},
 		{"Tracker, not connected", adminview.Tracker(trackerPage(bugsview.TrackerPage{}, false))},
 	}
-	return slices.Concat(lists, things(), compared(), decided(), gates(), embargoes(), triageForms(), notices(),
+	return slices.Concat(lists, things(), compared(), decided(), gates(), healthOf(), embargoes(), triageForms(),
+		notices(),
 		ruleStates())
 }
 

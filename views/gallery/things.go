@@ -133,7 +133,7 @@ func pkg(user crash.User) problemsview.PackagePage {
 	}
 	for i, rate := range stats.RateVersions(spans, active, day(-90)) {
 		page.Versions = append(page.Versions, problemsview.PackageVersion{VersionRate: rate, Old: i < 3, New: named(i*8, ""),
-			Gone: named(30*(i%2), "")})
+			Gone: named(30*(i%2), ""), CrashFree: numbers(int64(4000*i), 0, int64(9*i)).CrashFree(releases[1], "")})
 	}
 	if user.ID != 0 {
 		page.Problems, page.More = named(50, ""), 4200
@@ -454,6 +454,8 @@ func gates() []specimen {
 		r := stats.AssessGate(*in)
 		p.Answer = &stats.GateAnswer{GateQuestion: q, Verdict: r.Verdict, Results: []stats.GateResult{r},
 			Buckets: map[crash.BucketID]crash.Bucket{bucket(0).ID: bucket(0), bucket(1).ID: bucket(1)}}
+		p.Health = []problemsview.GateHealth{{Health: health(q.Version, 50),
+			CrashFree: numbers(4000, 0, 40).CrashFree(releases[1], "")}}
 		return p
 	}
 	worse := page(gateInput(21, 12))

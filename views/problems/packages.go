@@ -44,6 +44,8 @@ type PackageVersion struct {
 	New  []ListRow // problems that no earlier version in the release has
 	Gone []ListRow // problems that the previous version has, but none from this one on in the release
 	Old  bool      // the release has an earlier version
+
+	CrashFree []stats.CrashFree // empty: no number of machines is known
 }
 
 // maxNamed is the number of problems that a cell lists.
@@ -89,6 +91,8 @@ type ReleasePage struct {
 	New           []ListRow // problems that no earlier release has
 	Regressions   []ListRow
 	Packages      []ReleasePackage // in decreasing order of reports
+	Health        Health
+	CrashFree     []stats.CrashFree
 }
 
 // SameAge holds the rate of the previous release when it was as old as this one is now.
@@ -145,6 +149,21 @@ type GatePage struct {
 	Releases []crash.Release // to choose from
 	Problem  string          // why there is no answer; empty if there is one or nothing was asked
 	Answer   *stats.GateAnswer
+	Health   []GateHealth // of the results, in the same order
+}
+
+// GateHealth is what the gate's page shows by hour of an update in a release.
+type GateHealth struct {
+	Health
+
+	CrashFree []stats.CrashFree
+}
+
+func (p GatePage) healthOf(result int) (h GateHealth) {
+	if result < len(p.Health) {
+		h = p.Health[result]
+	}
+	return h
 }
 
 // verdictStates are the CSS classes of verdicts.
