@@ -207,10 +207,10 @@ func (f *farSite) serve(ctx context.Context, in io.Reader, out io.Writer) error 
 		server.AddTool(tool, f.call)
 	}
 	err = server.Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(in), Writer: unclosed{out}})
-	if ctx.Err() != nil || errors.Is(err, io.EOF) {
-		return nil // the assistant has ended, or a signal ends the program
+	if ctx.Err() == nil && !errors.Is(err, io.EOF) {
+		return err
 	}
-	return err
+	return nil // the assistant has ended, or a signal ends the program
 }
 
 // unclosed is a writer that Close leaves open.

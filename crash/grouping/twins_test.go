@@ -161,7 +161,7 @@ func TestUnrelatedAreNoTwins(t *testing.T) {
 	var shapes []grouping.Shape
 	of := map[string]bool{}
 	for k := range 600 {
-		f := crashtest.VolumeProblem(k*6+2, 1, rand.New(rand.NewPCG(1, uint64(k)))) //nolint:gosec // not secret
+		f := crashtest.VolumeProblem(k*6+2, 1, rand.New(rand.NewPCG(1, uint64(k))))
 		f["ExecutablePath"], f["Package"] = "/usr/bin/quay", fmt.Sprintf("quay 1.0-%d", k)
 		if s, ok := grouping.NewShape(f); ok && !of[f["StacktraceTop"]] {
 			of[f["StacktraceTop"]] = true

@@ -54,7 +54,7 @@ func TestSimilar(t *testing.T) {
 
 func BenchmarkSimilar(b *testing.B) {
 	const problems = 100_000
-	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a fixed sequence
+	r := rand.New(rand.NewPCG(1, 2))
 	ix := index.New()
 	ix.Update(func(u *index.Updater) {
 		for n := range problems {

@@ -267,7 +267,7 @@ func Functions(rule crash.GroupingRule, signature string) []string {
 		parts = append(parts, part)
 	}
 	isFunction := func(string) bool { return true }
-	switch rule { //nolint:exhaustive // see default
+	switch rule {
 	case crash.RuleDuplicateSignature, crash.RuleKernelCrash, crash.RuleOops:
 	case crash.RuleStacktrace, crash.RuleStackNames, crash.RuleStackPartial:
 		parts = parts[min(1, len(parts)):] // the signal

@@ -71,7 +71,7 @@ func TestInOrder(t *testing.T) {
 	checktest.Equal(t, "without a name", hidden.Reason(), "1 of 2 functions in the same order")
 }
 
-// TestScores checks the score by hand: with no function in common in other stacks, weights are 1, 1/√2, 1/√3 …
+// TestScores checks the score by hand: with no function in common in other stacks, weights are 1, 1/√2 and 1/√3.
 func TestScores(t *testing.T) {
 	t.Parallel()
 	s := new(similar.Stacks)
@@ -121,7 +121,7 @@ type fleet struct {
 // function. Its stacks differ as they do in practice: by recursion, inlined functions, functions renamed by a new
 // version, callers, and frames without a name.
 func newFleet(seed uint64, programs, faultsEach int) *fleet {
-	f := &fleet{random: rand.New(rand.NewPCG(seed, 1))} //nolint:gosec // a fixed sequence
+	f := &fleet{random: rand.New(rand.NewPCG(seed, 1))}
 	common := make([]string, 60)
 	for i := range common {
 		common[i] = fmt.Sprintf("lib_%d", i)

@@ -128,7 +128,7 @@ func (j *Judged) scores(number int, w Weights) (others []float64, own float64) {
 }
 
 func (j *Judged) like(number int, w Weights) []Match {
-	return j.Stacks.matches(j.Stacks.comparisonOf(j.stack(number), w), math.Inf(-1))
+	return j.matches(j.comparisonOf(j.stack(number), w), math.Inf(-1))
 }
 
 // quality measures weights on examples. Stacks without a telling function in common count as less similar than all.

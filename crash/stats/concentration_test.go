@@ -69,7 +69,7 @@ func pick(r *rand.Rand, weights ...float64) int {
 }
 
 func newMachinery(seed uint64) *machinery {
-	r := rand.New(rand.NewPCG(seed, 42)) //nolint:gosec // a simulation
+	r := rand.New(rand.NewPCG(seed, 42))
 	f := &machinery{random: r}
 	for range 800 {
 		m := simulated{release: pick(r, 2, 5, 3), lag: 20 * r.ExpFloat64(), ppa: r.Float64() < .12,

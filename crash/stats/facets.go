@@ -124,7 +124,7 @@ func (f FacetField) ValuesIn(s crash.Summary, fields crash.Fields) []string {
 }
 
 func (f FacetField) textsIn(s crash.Summary, fields crash.Fields) (texts []string) {
-	switch f {
+	switch f { //nolint:exhaustive // the others have one text
 	case FacetGraphics:
 		return newGraphics(fields).values()
 	case FacetOrigin:
@@ -142,7 +142,7 @@ func (f FacetField) textsIn(s crash.Summary, fields crash.Fields) (texts []strin
 }
 
 func (f FacetField) textIn(s crash.Summary, fields crash.Fields) string {
-	switch f {
+	switch f { //nolint:exhaustive // the others are in textsIn, or names of fields
 	case FacetRelease:
 		return string(s.Release)
 	case FacetVersion:

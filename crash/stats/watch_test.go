@@ -347,7 +347,7 @@ func TestWatchFixesOfFleets(t *testing.T) {
 			wrong, said := 0, map[stats.FixVerdict]int{}
 			for run := range runs {
 				f := rates
-				f.effect, f.rand = effect, rand.New(rand.NewPCG(uint64(run), uint64(i)+1)) //nolint:gosec // small
+				f.effect, f.rand = effect, rand.New(rand.NewPCG(uint64(run), uint64(i)+1))
 				verdicts := f.verdicts(60)
 				for v := range verdicts {
 					said[v]++

@@ -30,7 +30,7 @@ func concentratedFleet(t *testing.T, url string, s *db.Store) crash.BucketID {
 	dbtest.Exec(t, url, `create table facts (system text, problem integer, release text, version text, driver text,
 		origin text, library text, model text, locale text, kernel text)`)
 	in := intake.New(intake.Config{MaxAgeDays: 366}, s)
-	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a test
+	r := rand.New(rand.NewPCG(1, 2))
 	var id crash.BucketID
 	for machine := range 170 {
 		system := fmt.Sprint("machine ", machine)

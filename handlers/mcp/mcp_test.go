@@ -336,14 +336,14 @@ func TestRightsOfAssistants(t *testing.T) {
 		return dbtest.Must(s.People.ByName(t.Context(), name))(t)
 	}
 	viewer, triager := add("viewer", crash.RoleViewer), add("triager", crash.RoleTriager)
-	private := add("private", crash.RoleViewer)
+	add("private", crash.RoleViewer)
 	checktest.NoError(t, s.People.Grant(t.Context(), "", crash.Grant{Source: crash.SourceAccount, Group: "private",
 		Role: crash.RolePrivate, Scope: crash.GrantScope{Kind: crash.GrantAll}}))
-	private = dbtest.Must(s.People.ByName(t.Context(), "private"))(t)
-	other := add("other", crash.RoleViewer)
+	private := dbtest.Must(s.People.ByName(t.Context(), "private"))(t)
+	add("other", crash.RoleViewer)
 	checktest.NoError(t, s.People.Grant(t.Context(), "", crash.Grant{Source: crash.SourceAccount, Group: "other",
 		Role: crash.RoleTriager, Scope: crash.GrantScope{Kind: crash.GrantPackage, Name: "mesa"}}))
-	other = dbtest.Must(s.People.ByName(t.Context(), "other"))(t)
+	other := dbtest.Must(s.People.ByName(t.Context(), "other"))(t)
 	public := []string{"search_problems", "problem", "similar", "why_grouped", "compare_versions", "gate"}
 	const (
 		signIn, scope, role = "(not_signed_in)", "(scope)", "(role_of_package)"

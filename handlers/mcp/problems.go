@@ -214,7 +214,7 @@ func (s *Server) searchProblems(r *http.Request, in searchQuestion) (func(*pen) 
 				f.Bug = new(newBug(row.Bucket.Bug))
 			}
 			if row.People != nil {
-				f.Untrusted.Assignee = p.line(row.People.Assigned.Name)
+				f.Untrusted.Assignee = p.line(row.People.Name)
 				f.Untrusted.Tags = strings.Fields(row.People.TagList)
 			}
 			out.Problems = append(out.Problems, f)

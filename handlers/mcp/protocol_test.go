@@ -41,7 +41,7 @@ func TestStateless(t *testing.T) {
 }
 
 // post sends a message as it is.
-func post(t *testing.T, s *handlertest.Site, body string, headers ...handlertest.Header) *http.Response {
+func post(t *testing.T, s *handlertest.Site, body string, headers ...handlertest.Header) answered {
 	t.Helper()
 	r := dbtest.Must(http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/mcp", strings.NewReader(body)))(t)
 	r.Header.Set("Content-Type", "application/json")
@@ -49,9 +49,26 @@ func post(t *testing.T, s *handlertest.Site, body string, headers ...handlertest
 	for _, h := range headers {
 		r.Header.Set(h.Name, h.Value)
 	}
-	answer := dbtest.Must(http.DefaultClient.Do(r))(t)
-	t.Cleanup(func() { _ = answer.Body.Close() })
-	return answer
+	return send(t, r)
+}
+
+// answered is an answer that was read.
+type answered struct {
+	Status     string
+	StatusCode int
+	Header     http.Header
+	Body       string
+}
+
+func send(t *testing.T, r *http.Request) answered {
+	t.Helper()
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	body := dbtest.Must(io.ReadAll(answer.Body))(t)
+	return answered{answer.Status, answer.StatusCode, answer.Header, string(body)}
 }
 
 // TestNull checks that a call whose arguments are null, or missing, gets the defaults.
@@ -61,7 +78,7 @@ func TestNull(t *testing.T) {
 	for _, arguments := range []string{"", `,"arguments":null`, `,"arguments": null `, `,"arguments":{}`} {
 		answer := post(t, s.Site, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_problems"`+
 			arguments+`}}`)
-		body := string(dbtest.Must(io.ReadAll(answer.Body))(t))
+		body := answer.Body
 		if !strings.Contains(body, s.problem.ID.String()) {
 			t.Errorf("%s: got %s %s", arguments, answer.Status, body)
 		}
@@ -116,14 +133,13 @@ func TestRefusedRequests(t *testing.T) {
 		`"io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},`+
 		`"io.modelcontextprotocol/clientCapabilities":{}}}}`, handlertest.Header{Name: "Mcp-Protocol-Version",
 		Value: "2026-07-28"}, handlertest.Header{Name: "Mcp-Method", Value: "subscriptions/listen"})
-	if body := string(dbtest.Must(io.ReadAll(listen.Body))(t)); !strings.Contains(body, "nothing to listen to. (listen)") {
+	if body := listen.Body; !strings.Contains(body, "nothing to listen to. (listen)") {
 		t.Errorf("listening: got %s %s", listen.Status, body)
 	}
 	for _, method := range []string{http.MethodGet, http.MethodDelete} {
 		r := dbtest.Must(http.NewRequestWithContext(t.Context(), method, s.URL+"/mcp", nil))(t)
 		r.Header.Set("Accept", "text/event-stream")
-		answer := dbtest.Must(http.DefaultClient.Do(r))(t)
-		_ = answer.Body.Close()
+		answer := send(t, r)
 		if answer.StatusCode != http.StatusMethodNotAllowed || answer.Header.Get("Allow") != http.MethodPost {
 			t.Errorf("%s: got %s, and Allow %q", method, answer.Status, answer.Header.Get("Allow"))
 		}
@@ -132,9 +148,9 @@ func TestRefusedRequests(t *testing.T) {
 	c := s.As(t, crash.RoleAdmin)
 	answer := post(t, s.Site, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"report","arguments":`+
 		`{"report":"`+s.report+`"}}}`, handlertest.Header{Name: "Cookie", Value: "sessionid=" + c.Cookie("sessionid")})
-	body := string(dbtest.Must(io.ReadAll(answer.Body))(t))
-	if !strings.Contains(body, "(not_signed_in)") || len(answer.Cookies()) > 0 {
-		t.Errorf("with a session: got %s and the cookies %v", body, answer.Cookies())
+	body := answer.Body
+	if !strings.Contains(body, "(not_signed_in)") || len(answer.Header.Values("Set-Cookie")) > 0 {
+		t.Errorf("with a session: got %s and the cookies %v", body, answer.Header["Set-Cookie"])
 	}
 }
 
@@ -260,7 +276,7 @@ func TestVersions(t *testing.T) {
 		}
 		answer := post(t, s.Site, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_problems",`+
 			`"arguments":{}`+meta+`}}`, headers...)
-		body := string(dbtest.Must(io.ReadAll(answer.Body))(t))
+		body := answer.Body
 		if answer.StatusCode != http.StatusOK || !strings.Contains(body, s.problem.ID.String()) ||
 			answer.Header.Get("Content-Type") != "application/json" {
 			t.Errorf("%s: got %s %s", version, answer.Status, body)

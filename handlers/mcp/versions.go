@@ -182,9 +182,9 @@ func (s *Server) compareVersions(r *http.Request, in compareQuestion) (func(*pen
 		if c.A != nil {
 			out.Ratio = new(newRatio(c.Ratio))
 		}
-		switch {
-		case c.Newer == nil:
-		case c.Newer == c.A:
+		switch c.Newer {
+		case nil:
+		case c.A:
 			out.Newer = "version"
 		default:
 			out.Newer = "against"

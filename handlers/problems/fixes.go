@@ -134,7 +134,7 @@ func (s *Lists) fixRows(r *http.Request, fixes []db.WatchedFix) ([]view.WatchedR
 	}
 	buckets := map[crash.BucketID]crash.Bucket{}
 	for _, p := range problems {
-		buckets[p.Bucket.ID] = s.web.SeenBucket(r, *p.Bucket)
+		buckets[p.ID] = s.web.SeenBucket(r, *p.Bucket)
 	}
 	var rows []view.WatchedRow
 	for _, f := range fixes {

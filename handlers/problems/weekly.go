@@ -178,7 +178,7 @@ func (s *Lists) weeklyParts(r *http.Request, page *view.WeeklyPage, week db.Week
 	}
 	buckets := map[crash.BucketID]crash.Bucket{}
 	for _, p := range problems {
-		buckets[p.Bucket.ID] = s.web.SeenBucket(r, *p.Bucket)
+		buckets[p.ID] = s.web.SeenBucket(r, *p.Bucket)
 	}
 	for i := range page.Parts {
 		rows := page.Parts[i].Rows

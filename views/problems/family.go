@@ -58,10 +58,10 @@ func seenBy(b crash.Bucket) string {
 		text += " of " + crash.Counted(b.Systems, "machine", "machines")
 	}
 	first, last := cmp.Or(b.First().Version, b.Last().Version), cmp.Or(b.Last().Version, b.First().Version)
-	switch {
-	case first == "":
+	switch first {
+	case "":
 		return text
-	case first == last:
+	case last:
 		return text + ", version " + first
 	}
 	return text + ", first in " + first + ", last in " + last
