@@ -557,13 +557,13 @@ func TestSimilarProblems(t *testing.T) {
 	checktest.Equal(t, "duplicate", page.Attr(".duplicate a", "href"), old.ID.Path())
 	checktest.Equal(t, "merge", page.Attr(".duplicate a[data-dialog]", "href"),
 		"/problems/merge?problems="+fresh.ID.String()+"."+old.ID.String())
-	checktest.Equal(t, "similar problems", page.HTML().Find(".similar-problems li").Length(), 1)
+	checktest.Equal(t, "similar problems", page.HTML().Find(".similar .similar-problems li").Length(), 1)
 	triager.Get(old.ID.Path()).Want(http.StatusOK).WantNone(".duplicate"). // it is not new
 										WantText(".similar-problems li", "differs from gull_loop, 1 report")
 	triager.Get(fresh.ID.Path()+"/merge").WantText(".similar-problems", reason)
 	site.Visitor(t).Get(fresh.ID.Path()).Want(http.StatusOK).WantText(".duplicate", reason).
 		WantNone(".duplicate a[data-dialog]")
-	admin.Get(fresh.ID.Path()).WantText(".similar-problems li:nth-child(2)", reason)
+	admin.Get(fresh.ID.Path()).WantText(".similar .similar-problems li:nth-child(2)", reason)
 
 	triager.PostJSON(handlertest.CreatePath, map[string]string{"signature": fresh.Signature}).Want(http.StatusCreated)
 	triager.Get(fresh.ID.Path()).WantNone(".duplicate").WantText(".similar-problems", reason)
