@@ -429,13 +429,6 @@ func (c *concentrating) describe(col *column) Concentration {
 	return out
 }
 
-// OddsRatio returns the odds ratio that several strata have in common, with its exact conditional interval, and
-// the probability of as many machines with the trait here, or more, if it were 1.
-func OddsRatio(confidence float64, strata ...Stratum) (Interval, float64) {
-	d := newConditional(strata)
-	return d.odds((1 - confidence) / 2), d.atLeast(0)
-}
-
 // conditional is the distribution of the number of machines here that have a trait, given how many have
 // it in each stratum: a sum of hypergeometric ones. It is that of Fisher's exact test if there is one
 // stratum, and of Zelen's and Gart's for a common odds ratio.

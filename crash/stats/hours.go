@@ -111,7 +111,7 @@ func FindSpikes(h Hours, known, since, until time.Time) Spikes {
 		if i-hoursOfDay*SpikeDays < first {
 			continue
 		}
-		if !comparable(i, week) {
+		if !isSteady(i, week) {
 			s.Changed++
 			continue
 		}
@@ -123,10 +123,10 @@ func FindSpikes(h Hours, known, since, until time.Time) Spikes {
 	return s
 }
 
-// comparable reports whether all weeks before an hour had reports, and the last one not at least twice as many as the
+// isSteady reports whether all weeks before an hour had reports, and the last one not at least twice as many as the
 // one before, by more than chance explains. Otherwise the number of machines or the updates themselves have changed,
 // and the hours of earlier weeks say little.
-func comparable(i int, week func(int) float64) bool {
+func isSteady(i int, week func(int) float64) bool {
 	for k := range spikeWeeks + 1 {
 		if week(i-k*hoursOfWeek) == 0 {
 			return false

@@ -51,9 +51,9 @@ func (s *Store) Health(
 		return h, nil
 	}
 	// A release has no comparable past before it came out.
-	comparable := h.Known
-	if out, _ := table.Life(release); out.After(comparable) {
-		comparable = out
+	from := h.Known
+	if out, _ := table.Life(release); out.After(from) {
+		from = out
 	}
 	begin := h.Since.AddDate(0, 0, -stats.SpikeDays)
 	if begin.Before(h.Known) {
@@ -70,7 +70,7 @@ func (s *Store) Health(
 			if err != nil {
 				return h, db.Wrap(err, "hours of %s", release)
 			}
-			h.Spikes = stats.FindSpikes(h.Hours, comparable, h.Since, now.UTC().Truncate(time.Hour))
+			h.Spikes = stats.FindSpikes(h.Hours, from, h.Since, now.UTC().Truncate(time.Hour))
 			return h, nil
 		})
 }
