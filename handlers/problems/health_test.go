@@ -40,7 +40,7 @@ func TestHealthOnPages(t *testing.T) {
 	const release = "/release/Ubuntu%2024.04"
 	page := c.Get(release).Want(http.StatusOK).
 		WantText(".health", "Reports from Ubuntu 24.04 (noble) in the last 14 days.").
-		WantText(".health", "cannot be told").WantText(".crash-free", "Not known: no machine with this release pings")
+		WantText(".health", "cannot be told").WantText(".crash-free", "is not known: none with this release pings")
 	row := page.HTML().Find(".hour-table tbody tr").Eq(1)
 	checktest.Equal(t, "hours of yesterday", strings.Join(strings.Fields(row.Text()), ""),
 		yesterday.Format(time.DateOnly)+"6·········6··············")

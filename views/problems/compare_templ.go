@@ -599,9 +599,9 @@ func (p TraitsPage) nothing() string {
 	return "Nothing stands out. Compared: " + p.Basis(p.scope()) + ", " + p.period() + "."
 }
 
-// period says from when the reports are that were compared.
+// period says when the reports arrived that were compared.
 func (p TraitsPage) period() string {
-	return "of the same releases, from " + layout.Date(p.Since, p.Shell.Now) + " to " + layout.Date(p.Until, p.Shell.Now)
+	return "of the same releases, by reports that arrived from " + layout.Date(p.Since, p.Shell.Now) + " to " + layout.Date(p.Until, p.Shell.Now)
 }
 
 // basis says what was compared.

@@ -171,7 +171,8 @@ const hoursMean = "Hours, like days, are those of the machine’s clock at the c
 	"Late reports still change them."
 
 // crashFreeNone says that there is no number of machines.
-const crashFreeNone = "Not known: no machine with this release pings, and no number of its machines was imported."
+const crashFreeNone = "How many machines had no crash is not known: none with this release pings, and no number of " +
+	"its machines was imported."
 
 // crashFreeCell joins the bounds of a version.
 func crashFreeCell(all []stats.CrashFree) (text, title string) {
