@@ -55,8 +55,9 @@ sampled := TestEmbargoLeavesNoTrace TestVisitorsInferNothing TestVisitorsSeeNoth
 
 test-more: build ## runs the rest: all pages in a browser, object storage, upgrading PostgreSQL, alerts, failovers, kills and restores, and as root the package and the images
 	@.ci/need postgresql chromium compiler symbols clang prometheus
-	@skip=; .ci/need postgresql17 || { printf '\n*** NOT TESTED: upgrading PostgreSQL ***\n\n' >&2; skip='-skip ^TestMoreUpgradePostgreSQL$$'; }; \
-	$(racetests) -run '^TestMore' $$skip $(more)
+	@skip=None; .ci/need postgresql17 || { printf '\n*** NOT TESTED: upgrading PostgreSQL ***\n\n' >&2; skip="$$skip|UpgradePostgreSQL"; }; \
+	.ci/need coredump || { printf '\n*** NOT TESTED: mishap send with systemd-coredump ***\n\n' >&2; skip="$$skip|SystemdCoredump"; }; \
+	$(racetests) -run '^TestMore' -skip "^TestMore($$skip)$$" $(more)
 	@$(static) MISHAP_TEST_THOROUGH=yes $(GO) run ./cmd/devtool postgres -- $(gotestsum) $(testflags) -run '^($(subst $() ,|,$(sampled)))$$' \
 		./cmd/mishap/doctor ./handlers ./handlers/admin ./handlers/api ./tracker/... ./crash/grouping ./crash/symbols ./db
 	@packaging/test-deb
@@ -71,7 +72,7 @@ cover: ## prints the coverage per package and in total, and writes bin/coverage.
 	@.ci/need $(testneeds) clang prometheus
 	@rm -rf bin/cover && mkdir -p bin/cover
 	@$(static) $(GO) run ./cmd/devtool postgres -- $(gotestsum) $(testflags) -shuffle=on -cover -coverpkg=./... \
-		-skip '^TestMoreUpgradePostgreSQL$$' $(tests) -args -test.gocoverdir=$(CURDIR)/bin/cover
+		-skip '^TestMore(UpgradePostgreSQL|SystemdCoredump)$$' $(tests) -args -test.gocoverdir=$(CURDIR)/bin/cover
 	@$(GO) tool covdata percent -i=bin/cover
 	@$(GO) tool covdata textfmt -i=bin/cover -o=bin/coverage.out
 	@$(GO) tool cover -html=bin/coverage.out -o bin/coverage.html
