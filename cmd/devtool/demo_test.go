@@ -234,6 +234,10 @@ func wantStories(t *testing.T, d *demo, s *handlertest.Client) {
 		}
 		words[story.word] = true
 	}
+	if page := s.Get(newcomer().bucket().Path()).Body; !strings.Contains(page, "Possible duplicate") ||
+		!strings.Contains(page, stories(d.memory.SeedTime)[0].bucket().Path()) {
+		t.Error("the page of the new problem names no possible duplicate")
+	}
 	for _, word := range []crash.StateWord{
 		crash.StateOpen, crash.StateFixed, crash.StateRegression, crash.StateDisappeared, crash.StateClosed,
 		crash.StatePrivate,

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -398,7 +399,7 @@ func sampleReports(n int, now time.Time) iter.Seq[crash.Report] {
 				return
 			}
 		}
-		for _, s := range stories(now) {
+		for _, s := range append(stories(now), newcomer()) {
 			for r := range s.reports(now) {
 				if !yield(r) {
 					return
@@ -509,7 +510,8 @@ type story struct {
 	seen     []occurrences   // reports of the problem
 	since    []occurrences   // reports of another problem, which bring newer versions into use
 	bugs     []trackertest.Bug
-	daily    int // reports of the problem on each of its days; 0: 1
+	daily    int    // reports of the problem on each of its days; 0: 1
+	like     string // whose functions crash; empty: its own
 }
 
 // occurrences names a version and the days before today on which it was seen.
@@ -557,6 +559,11 @@ func stories(now time.Time) []story {
 	}
 }
 
+// newcomer returns a story without a bug that is new, and may be a duplicate of one above.
+func newcomer() story {
+	return story{name: "coracle", like: "gannet", function: "dive", seen: []occurrences{{"1.3-1", 3, 0}}}
+}
+
 // title returns the title of the problem, which its bugs have, too.
 func (s story) title() string {
 	return fmt.Sprintf("%s crashed with SIGSEGV in %s_%s()", s.name, s.name, s.function)
@@ -567,7 +574,8 @@ func (s story) report(function, version string, at time.Time) crashtest.Report {
 	pid := fnv.New32a()
 	_, _ = pid.Write([]byte(s.name + function + at.String())) // never fails
 	r := crashtest.Native(crashtest.At(at), crashtest.Version(version), crashtest.Process(1000+int(pid.Sum32()%30000)))
-	words := strings.NewReplacer("tide_parse_row", s.name+"_"+function, "tide_load", s.name+"_main_loop",
+	of := cmp.Or(s.like, s.name)
+	words := strings.NewReplacer("tide_parse_row", of+"_"+function, "tide_load", of+"_main_loop",
 		"on_open_clicked", "on_"+function,
 		"tidewatch", s.name, "/var/lib/tide/", "/var/lib/"+s.name+"/")
 	for field, value := range r {
