@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"mishap/crash"
+	"mishap/crash/grouping"
 )
 
 // Weights are the parameters of a comparison, and the scores that matter.
@@ -210,30 +211,28 @@ type Order struct {
 // InOrder compares the functions of two stacks, from the top.
 func InOrder(a, b []string) Order {
 	a, b = a[:min(len(a), maxFunctions)], b[:min(len(b), maxFunctions)]
-	var longest [maxFunctions + 1][maxFunctions + 1]int // from position i in a and j in b
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
-			if longest[i][j] = max(longest[i+1][j], longest[i][j+1]); a[i] == b[j] {
-				longest[i][j] = 1 + longest[i+1][j+1]
-			}
-		}
-	}
-	o := Order{Same: longest[0][0], Of: max(len(a), len(b))}
+	o := Order{Of: max(len(a), len(b))}
 	var onlyInA, onlyInB string
-	for i, j := 0, 0; i < len(a) || j < len(b); {
-		switch {
-		case i < len(a) && j < len(b) && a[i] == b[j]:
-			i, j = i+1, j+1
-		case i < len(a) && longest[i+1][j] == longest[i][j]:
-			onlyInA = cmp.Or(onlyInA, a[i])
-			i++
-		default:
-			onlyInB = cmp.Or(onlyInB, b[j])
-			j++
+	for _, pair := range grouping.CompareFrames(framesOf(a), framesOf(b)) {
+		switch pair.Difference {
+		case grouping.OnlyInFirst:
+			onlyInA = cmp.Or(onlyInA, pair.First.Function)
+		case grouping.OnlyInSecond:
+			onlyInB = cmp.Or(onlyInB, pair.Second.Function)
+		case grouping.SameFrame, grouping.OtherPlace:
+			o.Same++
 		}
 	}
 	o.Differs = cmp.Or(onlyInA, onlyInB)
 	return o
+}
+
+func framesOf(functions []string) []grouping.Frame {
+	frames := make([]grouping.Frame, len(functions))
+	for i, name := range functions {
+		frames[i].Function = name
+	}
+	return frames
 }
 
 // Reason says what is the same, for people: "7 of 9 functions in the same order, differs from gtk_main".
