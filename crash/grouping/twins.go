@@ -12,11 +12,11 @@ import (
 // A compiler decides what a stack looks like: which calls it inlines and how well it records that,
 // which it turns into jumps, how it names lambdas. And recursion is as deep as the data. So one fault
 // can have several signatures. Such problems are twins. Signatures stay as they are, because their
-// addresses are permanent; but [Twins] recognises twins, and people or rules can merge them.
+// addresses are permanent; but [Compare] recognises twins, and people or rules can merge them.
 //
 // Merging different faults is worse than leaving twins apart. So each difference needs evidence: a
-// place in the source, or a record in the stack. And a difference that only another compiler, or
-// another run of it, can make is none between reports of one build.
+// place in the source, or a record in the stack. Compilers do not explain differences between crashes of
+// one build: these can only come from recursion.
 
 // Shape is a stack without what differs from build to build and from run to run.
 type Shape struct {
@@ -228,8 +228,8 @@ type Kinship struct {
 	Contradict bool
 }
 
-// Compare reports whether two stacks are of one fault, although their signatures differ. oneBuild
-// says that one build of the program has crashed with both; then only recursion is a reason to differ.
+// Compare reports whether two stacks are of one fault, although their signatures differ. If oneBuild, the same
+// build of the program has crashed with both, and only recursion explains a difference.
 func Compare(a, b Shape, oneBuild bool) Kinship {
 	if a.program != b.program || a.signal != b.signal || a.signal == "" {
 		return Kinship{Contradict: true}

@@ -725,8 +725,8 @@ type Actions interface {
 	Merge(ctx context.Context, tx pgx.Tx, bucket crash.BucketID, rule string) error
 }
 
-// Facts answers what conditions ask about a problem. It tells only what visitors may know of other problems, since
-// what a rule does reveals whether its condition holds.
+// Facts answers what conditions ask about a problem. Of single other problems it tells only what visitors may know,
+// because what a rule does reveals whether its condition holds.
 type Facts interface {
 	// MayBeDuplicate reports whether a problem may be a duplicate of an older one.
 	MayBeDuplicate(ctx context.Context, problem crash.BucketID) (bool, error)
