@@ -39,28 +39,41 @@ func (s *Store) Similar(ctx context.Context, b crash.Bucket, n int, filed bool) 
 		return nil, err
 	}
 	found := all.Similar(b, learned.Weights, n, func(p *index.Problem) bool { return !filed || p.Bug != 0 })
-	if len(found) == 0 {
+	found, err = withBuckets(ctx, s, found, func(p *similar.Problem) *crash.Bucket { return &p.Bucket })
+	return found, db.Wrap(err, "similar problems")
+}
+
+// withBuckets completes the buckets of some problems, of which the ids are known, with their status. It leaves
+// out those that were merged meanwhile.
+func withBuckets[T any](ctx context.Context, s *Store, some []T, bucket func(*T) *crash.Bucket) ([]T, error) {
+	if len(some) == 0 {
 		return nil, nil
 	}
-	of := make([]crash.ProblemCursor, len(found))
-	for i := range found {
-		of[i].ID = found[i].ID
+	of := make([]crash.ProblemCursor, len(some))
+	for i := range some {
+		of[i].ID = bucket(&some[i]).ID
 	}
 	problems, err := s.ProblemsByID(ctx, of)
 	if err != nil {
-		return nil, fmt.Errorf("similar problems: %w", err)
+		return nil, err
 	}
-	for i := range found {
-		for _, p := range problems {
-			if p.ID == found[i].ID {
-				found[i].Bucket = *p.Bucket
-			}
-		}
-		if err := s.Judge(ctx, &found[i].Bucket); err != nil {
-			return nil, fmt.Errorf("similar problems: %w", err)
-		}
+	known := map[crash.BucketID]*crash.Bucket{}
+	for _, p := range problems {
+		known[p.ID] = p.Bucket
 	}
-	return found, nil
+	complete := make([]T, 0, len(some))
+	for _, one := range some {
+		b := bucket(&one)
+		if known[b.ID] == nil {
+			continue
+		}
+		*b = *known[b.ID]
+		if err := s.Judge(ctx, b); err != nil {
+			return nil, err
+		}
+		complete = append(complete, one)
+	}
+	return complete, nil
 }
 
 const (
@@ -164,8 +177,10 @@ func (s *Store) judged(ctx context.Context) (*similar.Judged, error) {
 	err := db.Each(ctx, s.Pool, sqlMerges, nil, []any{&id, &other, &together}, func() {
 		a, knownA := numbers[id]
 		b, knownB := numbers[other]
+		if !knownA || !knownB {
+			return
+		}
 		switch same := j.Problems[a] == j.Problems[b]; {
-		case !knownA || !knownB:
 		case together && same:
 			j.Together = append(j.Together, [2]int{a, b})
 		case !together && !same:

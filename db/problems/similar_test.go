@@ -21,13 +21,17 @@ func TestLearnSimilar(t *testing.T) {
 	stack := func(n int, functions string) crash.BucketID {
 		return f.crash(n, 1, crashtest.Set("DuplicateSignature", "/usr/bin/gull:11:"+functions))
 	}
+	nameless := []crash.BucketID{f.crash(1, 1), f.crash(2, 1)}
+	dbtest.Must(decisions.Merge(t.Context(), nameless[0], nameless[1:], "ada", ""))(t)
+	_, err := f.LearnSimilar(t.Context(), "ada")
+	checktest.Equal(t, "only problems without functions", crash.KindOf(err), crash.Unprocessable)
 	// Problems of one fault begin alike; the rest of the stack is that of other problems.
 	var first, second []crash.BucketID
 	for n := range 2 * similar.MinMerges {
 		first = append(first, stack(n, fmt.Sprintf("top_%d:next_%d:low_%d:loop_%d:begin_%d", n, n, n%5, n%5, n%5)))
 		second = append(second, stack(n, fmt.Sprintf("top_%d:next_%d:low_%d:loop_%d:begin_%d", n, n, 5+n%4, 5+n%4, 5+n%4)))
 	}
-	_, err := f.LearnSimilar(t.Context(), "ada")
+	_, err = f.LearnSimilar(t.Context(), "ada")
 	checktest.Equal(t, "without merges", crash.KindOf(err), crash.Unprocessable)
 	for n := range first {
 		dbtest.Must(decisions.Merge(t.Context(), first[n], []crash.BucketID{second[n]}, "ada", ""))(t)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -84,28 +83,12 @@ type family struct {
 // a twin of several different ones is none. The reader of ctx gets no problem that is hidden from them.
 func (s *Store) Twins(ctx context.Context, b crash.Bucket) ([]grouping.Twin, error) {
 	found, err := s.twins(ctx, b.ID)
-	if err != nil || len(found) == 0 {
+	if err != nil {
 		return nil, db.Wrap(err, "twins of %s", b.ID)
 	}
-	cursors := make([]crash.ProblemCursor, len(found))
-	for i := range found {
-		cursors[i].ID = found[i].ID
-	}
-	problems, err := s.ProblemsByID(ctx, cursors)
+	twins, err := withBuckets(ctx, s, found, func(t *grouping.Twin) *crash.Bucket { return &t.Bucket })
 	if err != nil {
-		return nil, fmt.Errorf("twins of %s: %w", b.ID, err)
-	}
-	twins := make([]grouping.Twin, 0, len(found))
-	for _, t := range found {
-		i := slices.IndexFunc(problems, func(p crash.Problem) bool { return p.ID == t.ID })
-		if i < 0 {
-			continue // merged meanwhile
-		}
-		t.Bucket = *problems[i].Bucket
-		if err := s.Judge(ctx, &t.Bucket); err != nil {
-			return nil, fmt.Errorf("twins of %s: %w", b.ID, err)
-		}
-		twins = append(twins, t)
+		return nil, db.Wrap(err, "twins of %s", b.ID)
 	}
 	slices.SortStableFunc(twins, func(a, b grouping.Twin) int { return cmp.Compare(b.Reports, a.Reports) })
 	return twins, nil
